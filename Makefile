@@ -1,0 +1,57 @@
+# `make demo` and `make test` need Python 3.11 or newer and nothing else: `setup` comes first by itself.
+
+PYTHON ?= python3
+JOBS ?= 2
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: setup demo test test-quick test-long check format bench bench-quick clean help
+
+setup: $(READY)  ## Make .venv with all dependencies, and find or prepare a Java
+	@$(BIN)/python -m tamis.spark.java
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c '' || { echo "Tamis needs Python 3.11 or newer, and '$(PYTHON)' does not run: install it, or name yours as in 'make PYTHON=python3.12'." >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Tamis needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1): name a newer one as in 'make PYTHON=python3.12'." >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "'$(PYTHON)' cannot make virtual environments: install its venv package (Debian, Ubuntu: apt install python3-venv)." >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt \
+		--editable '.[spark,server,sql,dev]'
+	@touch $@
+
+demo: setup  ## The auction story end to end, on an embedded Spark
+	@$(BIN)/tamis demo
+
+test: setup  ## All tests but the long ones
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
+
+test-quick: $(READY)  ## The tests that need no JVM and take no time
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not spark and not slow and not long"
+
+test-long: setup  ## The tests that take minutes to hours
+	$(BIN)/pytest -m long --timeout 0
+
+check: $(READY)  ## Style, types, architecture
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+
+format: $(READY)  ## Sort imports, fix what can be fixed, format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: setup  ## Did we get slower? And against peers
+	$(BIN)/python -m benchmarks
+
+bench-quick: setup  ## The same, small
+	$(BIN)/python -m benchmarks --quick
+
+clean:  ## Remove .venv and everything else made here
+	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile

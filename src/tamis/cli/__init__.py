@@ -1,0 +1,59 @@
+"""The command-line door: one file per command, listed in `_COMMANDS`.
+
+Exit codes: 0 done, 2 the user's mistake (one line on stderr), 1 ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from tamis.errors import LanguageError, TamisError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "demo": "the auction story end to end, readable in a minute",
+    "explain": "why an event does or does not match a subscription",
+    "schema": "check, infer or extend a schema",
+}
+"""Name → the line in `tamis --help`; the module of that name has `configure(parser)` and `run(arguments)`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the value is the exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except TamisError as error:
+        print(f"tamis {arguments.command}: {error}", file=sys.stderr)
+        if isinstance(error, LanguageError) and error.text:
+            print(error.pointer(), file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `tamis … | head` is no error
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    from tamis import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="tamis", description="Content-based publish/subscribe: events in, the ids of satisfied subscriptions out."
+    )
+    parser.add_argument("--version", action="version", version=f"tamis {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, line in _COMMANDS.items():
+        module = import_module(f"tamis.cli.{name}")
+        command = commands.add_parser(
+            name, help=line, description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        module.configure(command)
+        command.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,105 @@
+"""Every error that Tamis raises on purpose.
+
+    TamisError
+    ├── SchemaError           a schema that contradicts itself, or a file that is not one
+    ├── LanguageError         an expression that cannot be read         .column .text
+    ├── EventError            an event that breaks a rule                .rule .attribute
+    ├── UnknownSubscription   an id nobody subscribed                    .id
+    ├── LimitError            input or work past a stated bound          .limit .found
+    ├── OptionError           an unknown algorithm, a bad argument
+    ├── SegmentError          a stored file that is damaged or foreign   .path
+    └── JavaError             no Java runtime that Spark can use
+
+    TwinDomainWarning         a new domain equals an existing one        .name .twin
+
+A message says what was expected, what was found, where, and if possible what to do.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "EventError",
+    "JavaError",
+    "LanguageError",
+    "LimitError",
+    "OptionError",
+    "SchemaError",
+    "SegmentError",
+    "TamisError",
+    "TwinDomainWarning",
+    "UnknownSubscription",
+]
+
+
+class TamisError(Exception):
+    """The root: `except TamisError` catches whatever bad input can cause."""
+
+
+class SchemaError(TamisError):
+    """A schema that cannot be: a cycle, a missing name, a forbidden change."""
+
+
+class LanguageError(TamisError):
+    """An expression that cannot be read. `column` counts characters from 1."""
+
+    def __init__(self, message: str, column: int, text: str) -> None:
+        super().__init__(f"column {column}: {message}")
+        self.column = column
+        self.text = text
+
+    def pointer(self) -> str:
+        """The expression with a caret under the mistake, cut to what fits a terminal."""
+        start = max(0, self.column - 60)
+        line = self.text[start : start + 100].replace("\n", " ").replace("\t", " ")
+        return f"{line}\n{' ' * (self.column - 1 - start)}^"
+
+
+class EventError(TamisError):
+    """An event that is refused. `rule` is "R1", "R2" or "R3", or None where no rule speaks."""
+
+    def __init__(self, message: str, rule: str | None = None, attribute: str | None = None) -> None:
+        super().__init__(f"{rule}: {message}" if rule else message)
+        self.rule = rule
+        self.attribute = attribute
+
+
+class UnknownSubscription(TamisError):
+    """An id that is not subscribed."""
+
+    def __init__(self, id: str | int) -> None:
+        super().__init__(f"no subscription has the id {id!r}")
+        self.id = id
+
+
+class LimitError(TamisError):
+    """Input or work past a bound. Both sides of the comparison are kept."""
+
+    def __init__(self, message: str, limit: int, found: int) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.found = found
+
+
+class OptionError(TamisError):
+    """A name or argument that the called function does not know."""
+
+
+class SegmentError(TamisError):
+    """A stored file that is damaged, foreign, or newer than this version."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+
+
+class JavaError(TamisError):
+    """No Java runtime that Spark can use."""
+
+
+class TwinDomainWarning(UserWarning):
+    """A new domain equals an existing one; both stay, as the paper has it."""
+
+    def __init__(self, name: str, twin: str) -> None:
+        super().__init__(f"domain {name!r} is equal to the existing domain {twin!r}")
+        self.name = name
+        self.twin = twin

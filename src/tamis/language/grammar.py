@@ -1,0 +1,201 @@
+"""Tokens → syntax tree. Names are not looked up here; `resolve` does that with the schema at hand.
+
+expression := conjunct ('or' conjunct)*
+conjunct   := negated ('and' negated)*
+negated    := 'not' negated | '(' expression ')' | test
+test       := attribute ( comparison operand
+                        | 'not'? 'in' '(' operand (',' operand)* ')'
+                        | 'not'? 'between' operand 'and' operand
+                        | 'not'? 'starts' 'with' operand
+                        | 'not'? 'contains' operand
+                        | 'is' 'not'? ('missing' | 'present') )
+attribute  := word | "name" | `name` | '@' (word | "name" | `name`)
+operand    := number | 'string' | 'true' | 'false' | 'timestamp' 'string' | word | attribute
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tamis.errors import LanguageError, LimitError
+from tamis.language.tokens import Token, tokenize
+from tamis.model import Operator
+
+__all__ = ["MAX_DEPTH", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
+
+MAX_DEPTH = 64
+"""Parentheses and `not` inside one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What stands right of an operator: `kind` is number, string, boolean, timestamp, word or reference."""
+
+    kind: str
+    text: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One attribute put to one test; `between` is a pair of tests already."""
+
+    attribute: str
+    operator: Operator
+    operands: tuple[Operand, ...]
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parts joined by `and` (every) or `or` (any)."""
+
+    every: bool
+    parts: tuple[Syntax, ...]
+
+
+Syntax = Test | Not | Group
+
+
+def parse_syntax(text: str) -> Syntax:
+    """The syntax tree of an expression; `LanguageError` points at the first token that does not fit."""
+    parser = _Parser(text, tokenize(text))
+    tree = parser.expression(0)
+    parser.expect_end()
+    return tree
+
+
+class _Parser:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.at = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def fail(self, expected: str, extra: str = "") -> LanguageError:
+        return LanguageError(f"expected {expected}, found {self.token.show()}{extra}", self.token.column, self.text)
+
+    def take(self, kind: str, *texts: str) -> Token | None:
+        token = self.token
+        if token.kind == kind and (not texts or token.text in texts):
+            self.at += 1
+            return token
+        return None
+
+    def need(self, kind: str, text: str, expected: str) -> Token:
+        token = self.take(kind, text)
+        if token is None:
+            raise self.fail(expected)
+        return token
+
+    def expect_end(self) -> None:
+        if self.token.kind != "end":
+            several = self.token.kind == "word" and self.tokens[self.at - 1].kind in ("word", "number")
+            extra = "; a constant of several words goes in single quotes" if several else ""
+            raise self.fail("'and', 'or' or the end", extra)
+
+    def expression(self, depth: int) -> Syntax:
+        return self.joined("or", depth)
+
+    def joined(self, word: str, depth: int) -> Syntax:
+        parts = [self.conjunct_or_negated(word, depth)]
+        while self.take("keyword", word):
+            parts.append(self.conjunct_or_negated(word, depth))
+        return parts[0] if len(parts) == 1 else Group(word == "and", tuple(parts))
+
+    def conjunct_or_negated(self, word: str, depth: int) -> Syntax:
+        return self.joined("and", depth) if word == "or" else self.negated(depth)
+
+    def negated(self, depth: int) -> Syntax:
+        if depth > MAX_DEPTH:
+            raise LimitError(
+                f"column {self.token.column}: expected at most {MAX_DEPTH} levels of parentheses and 'not'",
+                MAX_DEPTH,
+                depth,
+            )
+        if self.take("keyword", "not"):
+            return Not(self.negated(depth + 1))
+        if self.take("mark", "("):
+            inner = self.expression(depth + 1)
+            self.need("mark", ")", "')', 'and' or 'or'")
+            return inner
+        return self.test()
+
+    def test(self) -> Syntax:
+        column = self.token.column
+        attribute = self.attribute("an attribute, 'not' or '('")
+        if operator := self.take("operator"):
+            return Test(attribute, Operator(operator.text), (self.operand(),), column)
+        if self.take("keyword", "is"):
+            return self.presence(attribute, column)
+        negative = self.take("keyword", "not") is not None
+        test = self.worded(attribute, column, negative)
+        return Not(test) if negative else test
+
+    def attribute(self, expected: str) -> str:
+        self.take("mark", "@")
+        token = self.take("word") or self.take("name")
+        if token is None:
+            odd = f'; an attribute of this name goes in double quotes: "{self.token.text}"'
+            raise self.fail(expected, odd if self.token.kind == "keyword" else "")
+        if not token.text:
+            raise LanguageError(
+                "expected an attribute's name between the quotes, found nothing", token.column, self.text
+            )
+        return token.text
+
+    def presence(self, attribute: str, column: int) -> Syntax:
+        negative = self.take("keyword", "not") is not None
+        word = self.take("keyword", "missing", "present")
+        if word is None:
+            raise self.fail("'missing' or 'present'")
+        missing = (word.text == "missing") is not negative
+        return Test(attribute, Operator.MISSING if missing else Operator.PRESENT, (), column)
+
+    def worded(self, attribute: str, column: int, negative: bool) -> Syntax:
+        if self.take("keyword", "in"):
+            return Test(attribute, Operator.IN, self.list(), column)
+        if self.take("keyword", "contains"):
+            return Test(attribute, Operator.CONTAINS, (self.operand(),), column)
+        if self.take("keyword", "starts"):
+            self.need("keyword", "with", "'with'")
+            return Test(attribute, Operator.STARTS, (self.operand(),), column)
+        if self.take("keyword", "between"):
+            low = self.operand()
+            self.need("keyword", "and", "'and' and the upper bound")
+            high = self.operand()
+            bounds = Test(attribute, Operator.GE, (low,), column), Test(attribute, Operator.LE, (high,), column)
+            return Group(True, bounds)
+        raise self.fail("'in', 'between', 'starts with' or 'contains'" if negative else "an operator")
+
+    def list(self) -> tuple[Operand, ...]:
+        self.need("mark", "(", "'(' and a list of constants")
+        operands = [self.operand()]
+        while self.take("mark", ","):
+            operands.append(self.operand())
+        self.need("mark", ")", "',' or ')'")
+        return tuple(operands)
+
+    def operand(self) -> Operand:
+        token = self.token
+        if token.kind in ("number", "string", "word"):
+            self.at += 1
+            return Operand(token.kind, token.text, token.column)
+        if self.take("keyword", "true", "false"):
+            return Operand("boolean", token.text, token.column)
+        if self.take("keyword", "timestamp"):
+            moment = self.take("string")
+            if moment is None:
+                raise self.fail("a quoted timestamp")
+            return Operand("timestamp", moment.text, moment.column)
+        if token.kind == "name" or (token.kind == "mark" and token.text == "@"):
+            return Operand("reference", self.attribute("an attribute's name"), token.column)
+        raise self.fail("a constant or an attribute")

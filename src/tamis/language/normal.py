@@ -1,0 +1,207 @@
+"""Syntax → normal form: `not` pushed to the tests, `or` pulled to the top, one constraint per attribute.
+
+The meaning of an expression with `or` and `not` *is* its normal form: a subscription matches when one of its
+conjunctions does, each under a binding of its own. The number of conjunctions is counted before any is made,
+so that a short expression cannot fill the memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from tamis.errors import LimitError
+from tamis.language.grammar import Group, Not, Syntax, Test
+from tamis.language.resolve import Resolver
+from tamis.language.simplify import NEVER, simplify_comparisons
+from tamis.model import (
+    COMPARISONS,
+    COMPLEMENT,
+    MIRROR,
+    Conjunction,
+    Finite,
+    Operator,
+    Predicate,
+    Reference,
+    Schema,
+    Value,
+)
+
+__all__ = ["MAX_CONJUNCTIONS", "disjuncts", "normalise", "simplify"]
+
+_O = Operator
+
+MAX_CONJUNCTIONS = 256
+"""How many conjunctions one subscription may stand for."""
+
+_RANK = {operator: rank for rank, operator in enumerate(Operator)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Junction:
+    every: bool
+    parts: tuple[_Junction | Predicate, ...]
+
+
+def disjuncts(tree: Syntax, resolver: Resolver) -> list[Conjunction]:
+    """The conjunctions of an expression as they stand, before anything is merged or dropped."""
+    pushed = _push(tree, resolver, negate=False)
+    count = _count(pushed)
+    if count > MAX_CONJUNCTIONS:
+        raise LimitError(
+            f"the expression stands for {count:,} conjunctions once 'or' and 'not' are multiplied out, "
+            f"and at most {MAX_CONJUNCTIONS} are allowed: split it into several subscriptions",
+            MAX_CONJUNCTIONS,
+            count,
+        )
+    return _expand(pushed)
+
+
+def normalise(conjunctions: Iterable[Conjunction], schema: Schema) -> tuple[Conjunction, ...]:
+    """Each conjunction simplified; those that never hold and those that another covers dropped."""
+    simple = [simplified for one in conjunctions if (simplified := simplify(one, schema)) is not NEVER]
+    sets = [frozenset(one) for one in simple]
+    kept = [
+        one
+        for at, one in enumerate(simple)
+        if not any(sets[other] < sets[at] or (sets[other] == sets[at] and other < at) for other in range(len(sets)))
+    ]
+    return tuple(sorted(kept, key=_conjunction_key))
+
+
+def _push(tree: Syntax, resolver: Resolver, *, negate: bool) -> _Junction | Predicate:
+    if isinstance(tree, Not):
+        return _push(tree.part, resolver, negate=not negate)
+    if isinstance(tree, Group):
+        parts = tuple(_push(part, resolver, negate=negate) for part in tree.parts)
+        return _Junction(tree.every is not negate, parts)
+    return _test(tree, resolver, negate)
+
+
+def _test(test: Test, resolver: Resolver, negate: bool) -> Predicate:
+    predicate = resolver.predicate(test)
+    if not negate:
+        return predicate
+    return Predicate(predicate.attribute, COMPLEMENT[predicate.operator], predicate.operand)
+
+
+def _count(tree: _Junction | Predicate) -> int:
+    if isinstance(tree, Predicate):
+        return 1
+    counts = [_count(part) for part in tree.parts]
+    if not tree.every:
+        return sum(counts)
+    total = 1
+    for count in counts:
+        total *= count
+    return total
+
+
+def _expand(tree: _Junction | Predicate) -> list[Conjunction]:
+    if isinstance(tree, Predicate):
+        return [(tree,)]
+    parts = [_expand(part) for part in tree.parts]
+    if not tree.every:
+        return [conjunction for part in parts for conjunction in part]
+    if all(len(part) == 1 for part in parts):  # also spares `product` a thousand arguments
+        return [tuple(predicate for part in parts for predicate in part[0])]
+    return [tuple(predicate for one in chosen for predicate in one) for chosen in product(*parts)]
+
+
+# -- one conjunction --------------------------------------------------------------------------------------------
+
+
+def simplify(conjunction: Conjunction, schema: Schema) -> Conjunction | None:
+    """The fewest predicates that say the same, in a fixed order; NEVER if they contradict each other."""
+    groups: dict[str, list[Predicate]] = defaultdict(list)
+    links: dict[Predicate, None] = {}
+    for predicate in conjunction:
+        if isinstance(predicate.operand, Reference):
+            link = _link(predicate, schema)
+            links[link] = None
+            groups[link.attribute], groups[_other(link)]  # both must be bound
+        else:
+            groups[predicate.attribute].append(predicate)
+    linked = {name for link in links for name in (link.attribute, _other(link))}
+    kept: list[Predicate] = list(links)
+    for attribute, predicates in groups.items():
+        merged = _merge(attribute, predicates, schema, attribute in linked)
+        if merged is NEVER:
+            return NEVER
+        kept += merged
+    return tuple(sorted(kept, key=_key))
+
+
+def _other(link: Predicate) -> str:
+    assert isinstance(link.operand, Reference)
+    return link.operand.attribute
+
+
+def _link(predicate: Predicate, schema: Schema) -> Predicate:
+    """The attribute that sorts first stands left, so that `a < @b` and `b > @a` are one predicate."""
+    domain = schema.domain(predicate.attribute)
+    operator, left, right = predicate.operator, predicate.attribute, _other(predicate)
+    if right < left:
+        operator, left, right = MIRROR[operator], right, left
+    if not isinstance(domain, Finite):
+        operator = {_O.NOT_LT: _O.GE, _O.NOT_LE: _O.GT, _O.NOT_GT: _O.LE, _O.NOT_GE: _O.LT}.get(operator, operator)
+    return Predicate(left, operator, Reference(right))
+
+
+def _merge(attribute: str, predicates: list[Predicate], schema: Schema, linked: bool) -> list[Predicate] | None:
+    """All predicates on one attribute, merged; presence is kept only where nothing else asks for a value."""
+    if any(predicate.operator is _O.MISSING for predicate in predicates):
+        alone = not linked and all(predicate.operator is _O.MISSING for predicate in predicates)
+        return [Predicate(attribute, _O.MISSING)] if alone else NEVER
+    comparisons = [predicate for predicate in predicates if predicate.operator in COMPARISONS]
+    domain = schema.domain(attribute)
+    assert domain is not None
+    merged = simplify_comparisons(attribute, domain, comparisons) if comparisons else []
+    if merged is NEVER:
+        return NEVER
+    sets = _merge_sets(attribute, predicates, merged)
+    if sets is NEVER:
+        return NEVER
+    found = merged + sets
+    return found if found or linked else [Predicate(attribute, _O.PRESENT)]
+
+
+def _merge_sets(attribute: str, predicates: list[Predicate], merged: list[Predicate]) -> list[Predicate] | None:
+    """`contains` and `not contains`, less what the one bound value already settles."""
+    within = {p.operand for p in predicates if p.operator is _O.CONTAINS}
+    without = {p.operand for p in predicates if p.operator is _O.LACKS}
+    bound = _bound_values(merged)
+    if within & without or (bound and bound <= without):
+        return NEVER
+    if len(bound) == 1:
+        within -= bound
+    kept = [Predicate(attribute, _O.CONTAINS, value) for value in within]
+    return kept + [Predicate(attribute, _O.LACKS, value) for value in without]
+
+
+def _bound_values(merged: list[Predicate]) -> set[object]:
+    for predicate in merged:
+        if predicate.operator is _O.EQ:
+            return {predicate.operand}
+        if predicate.operator is _O.IN and isinstance(predicate.operand, tuple):
+            return set(predicate.operand)
+    return set()
+
+
+def _key(predicate: Predicate) -> tuple[object, ...]:
+    operand = predicate.operand
+    if operand is None:
+        shown: tuple[object, ...] = ()
+    elif isinstance(operand, Value):
+        shown = (0, operand.kind, operand.data)
+    elif isinstance(operand, Reference):
+        shown = (1, operand.attribute)
+    else:
+        shown = (2, len(operand), operand)
+    return (predicate.attribute, _RANK[predicate.operator], shown)
+
+
+def _conjunction_key(conjunction: Conjunction) -> tuple[object, ...]:
+    return tuple(_key(predicate) for predicate in conjunction)

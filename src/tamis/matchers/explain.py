@@ -1,0 +1,134 @@
+"""Why did, or did not, this event match? One line per predicate, under the choice of values that comes closest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+
+from tamis.language import print_predicate
+from tamis.matchers.naive import conjunction_holds
+from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare, show
+
+__all__ = ["Explanation", "Line", "explain"]
+
+_MOST_BINDINGS = 10_000
+"""Choices of values tried in search of the closest; past it the best so far is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One predicate: its text, whether it holds, and the value that decided it."""
+
+    conjunction: int
+    text: str
+    holds: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`matches` is the answer; `lines` are the predicates of all conjunctions, numbered from 0."""
+
+    matches: bool
+    lines: tuple[Line, ...]
+
+    def __str__(self) -> str:
+        shown = ["matches" if self.matches else "does not match"]
+        if not self.lines:
+            shown.append("  the subscription contradicts itself and never matches")
+        last = 0
+        for line in self.lines:
+            if line.conjunction != last:
+                shown.append("  or")
+                last = line.conjunction
+            shown.append(f"  {'✓' if line.holds else '✗'} {line.text:<44} {line.reason}")
+        return "\n".join(shown)
+
+
+def explain(schema: Schema, conjunctions: tuple[Conjunction, ...], event: Event) -> Explanation:
+    """Each predicate of each conjunction against the event."""
+    lines = [
+        line
+        for number, conjunction in enumerate(conjunctions)
+        for line in _explain_conjunction(schema, number, conjunction, event)
+    ]
+    return Explanation(any(conjunction_holds(schema, one, event) for one in conjunctions), tuple(lines))
+
+
+def _explain_conjunction(schema: Schema, number: int, conjunction: Conjunction, event: Event) -> Iterator[Line]:
+    binding = _closest(schema, conjunction, event)
+    for predicate in conjunction:
+        yield Line(number, print_predicate(predicate), *_verdict(schema, predicate, binding, event))
+
+
+def _names(conjunction: Conjunction) -> list[str]:
+    """The attributes that need one bound value."""
+    names: dict[str, None] = {}
+    for predicate in conjunction:
+        if predicate.operator in COMPARISONS:
+            names[predicate.attribute] = None
+            if isinstance(predicate.operand, Reference):
+                names[predicate.operand.attribute] = None
+    return list(names)
+
+
+def _closest(schema: Schema, conjunction: Conjunction, event: Event) -> dict[str, Value]:
+    """The binding under which most comparisons hold; unconnected attributes are settled one by one."""
+    linked = {
+        name for p in conjunction if isinstance(p.operand, Reference) for name in (p.attribute, p.operand.attribute)
+    }
+    names = [name for name in _names(conjunction) if event.values.get(name)]
+    best: dict[str, Value] = {}
+    groups = [[name for name in names if name in linked], *([name] for name in names if name not in linked)]
+    for group in groups:
+        choices = product(*(event.values[name] for name in group))
+        bindings = [dict(zip(group, values, strict=True)) for values in islice(choices, _MOST_BINDINGS)]
+        scores = [_score(schema, conjunction, binding) for binding in bindings]
+        best |= bindings[scores.index(max(scores))]
+    return best
+
+
+def _score(schema: Schema, conjunction: Conjunction, binding: dict[str, Value]) -> int:
+    return sum(
+        predicate.operator in COMPARISONS and bool(_compared(schema, predicate, binding)) for predicate in conjunction
+    )
+
+
+def _compared(schema: Schema, predicate: Predicate, binding: dict[str, Value]) -> bool | None:
+    """Whether a comparison holds under the binding; None where a value it needs is not bound."""
+    operand = predicate.operand
+    if isinstance(operand, Reference):
+        operand = binding.get(operand.attribute)
+    value = binding.get(predicate.attribute)
+    domain = schema.domain(predicate.attribute)
+    if value is None or operand is None or domain is None:
+        return None
+    return compare(domain, predicate.operator, value, operand)
+
+
+def _verdict(schema: Schema, predicate: Predicate, binding: dict[str, Value], event: Event) -> tuple[bool, str]:
+    if predicate.operator in COMPARISONS:
+        names = [predicate.attribute]
+        if isinstance(predicate.operand, Reference):
+            names.append(predicate.operand.attribute)
+        return bool(_compared(schema, predicate, binding)), ", ".join(_bound(name, binding, event) for name in names)
+    holds = conjunction_holds(schema, (predicate,), event)
+    values = event.values.get(predicate.attribute, ())
+    if predicate.operator in (Operator.PRESENT, Operator.MISSING) and values:
+        return holds, f"{predicate.attribute} is present"
+    return holds, f"{predicate.attribute} is {_show_all(values)}"
+
+
+def _bound(name: str, binding: dict[str, Value], event: Event) -> str:
+    if name not in binding:
+        return f"{name} is missing"
+    others = len(event.values[name]) - 1
+    return f"{name} is {show(binding[name])}" + (f" (the closest of {others + 1} values)" if others else "")
+
+
+def _show_all(values: tuple[Value, ...]) -> str:
+    if not values:
+        return "missing"
+    shown = ", ".join(show(value) for value in values[:5])
+    return f"{{{shown}{', …' if len(values) > 5 else ''}}}"

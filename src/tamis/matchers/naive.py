@@ -1,0 +1,120 @@
+"""Naive matching (Le Subscribe, figure 1): test every subscription, one by one, against each event.
+
+This is the oracle. It defines what every other algorithm must answer, so it is written to be obviously right and
+imports nothing but the model. A conjunction holds when *some* choice of one value per attribute satisfies all its
+comparisons at once; `contains`, `not contains` and presence look at the whole set of values.
+
+We deviate from the figure in that predicates on unconnected attributes are tried apart, not in one product over
+all attributes: a choice for one cannot help or hurt another.
+
+Cost: match O(all predicates of all subscriptions × values), add and remove O(1), memory O(subscriptions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from sys import getsizeof
+
+from tamis.matchers.base import Entry, MatcherStats, Rows, Work
+from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare
+
+__all__ = ["Naive", "conjunction_holds"]
+
+
+class Naive:
+    """A dictionary of subscriptions."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._subscriptions: dict[int, tuple[Conjunction, ...]] = {}
+        self._work = Work()
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        self._subscriptions.update(entries)
+
+    def remove(self, keys: Sequence[int]) -> None:
+        for key in keys:
+            del self._subscriptions[key]
+
+    def match(self, event: Event) -> list[int]:
+        self._work.events += 1
+        return [
+            key
+            for key, conjunctions in self._subscriptions.items()
+            if any(conjunction_holds(self._schema, one, event, self._work) for one in conjunctions)
+        ]
+
+    def match_many(self, events: Sequence[Event]) -> Rows:
+        return Rows.of(self.match(event) for event in events)
+
+    def stats(self) -> MatcherStats:
+        return MatcherStats(
+            subscriptions=len(self._subscriptions),
+            conjunctions=sum(map(len, self._subscriptions.values())),
+            bytes=getsizeof(self._subscriptions),
+            work=MatcherStats.work_of(self._work),
+        )
+
+    def check(self) -> None:
+        for key, conjunctions in self._subscriptions.items():
+            assert all(conjunctions), f"subscription {key} has an empty conjunction"
+
+
+def conjunction_holds(schema: Schema, conjunction: Conjunction, event: Event, work: Work | None = None) -> bool:
+    """Whether the event satisfies the conjunction. This function is the meaning of a subscription."""
+    work = work or Work()
+    comparisons = [predicate for predicate in conjunction if predicate.operator in COMPARISONS]
+    about_sets = [predicate for predicate in conjunction if predicate.operator not in COMPARISONS]
+    return all(_set_holds(predicate, event, work) for predicate in about_sets) and all(
+        any(all(_holds(schema, predicate, binding, work) for predicate in group) for binding in _bindings(group, event))
+        for group in _connected(comparisons)
+    )
+
+
+def _set_holds(predicate: Predicate, event: Event, work: Work) -> bool:
+    work.predicates_evaluated += 1
+    values = event.values.get(predicate.attribute, ())
+    match predicate.operator:
+        case Operator.MISSING:
+            return not values
+        case Operator.PRESENT:
+            return bool(values)
+        case Operator.CONTAINS:
+            return predicate.operand in values
+    return bool(values) and predicate.operand not in values  # LACKS
+
+
+def _holds(schema: Schema, predicate: Predicate, binding: Mapping[str, Value], work: Work) -> bool:
+    work.predicates_evaluated += 1
+    domain = schema.domain(predicate.attribute)
+    operand = predicate.operand
+    if isinstance(operand, Reference):
+        operand = binding[operand.attribute]
+    assert domain is not None
+    assert operand is not None
+    return compare(domain, predicate.operator, binding[predicate.attribute], operand)
+
+
+def _attributes(predicate: Predicate) -> set[str]:
+    other = {predicate.operand.attribute} if isinstance(predicate.operand, Reference) else set()
+    return {predicate.attribute} | other
+
+
+def _connected(predicates: list[Predicate]) -> list[list[Predicate]]:
+    """Predicates in groups such that no two groups name the same attribute."""
+    groups: list[tuple[set[str], list[Predicate]]] = []
+    for predicate in predicates:
+        names, members = _attributes(predicate), [predicate]
+        for group in [group for group in groups if group[0] & names]:
+            groups.remove(group)
+            names, members = names | group[0], group[1] + members
+        groups.append((names, members))
+    return [members for _, members in groups]
+
+
+def _bindings(predicates: list[Predicate], event: Event) -> Iterator[Mapping[str, Value]]:
+    """Every choice of one value for each attribute that the predicates name; none if one is missing."""
+    names = sorted(set().union(*map(_attributes, predicates)))
+    for values in product(*(event.values.get(name, ()) for name in names)):
+        yield dict(zip(names, values, strict=True))

@@ -1,0 +1,64 @@
+"""WHAT we talk about: values, domains, schemas, events, predicates. Plain frozen values, no behaviour beyond meaning."""
+
+from tamis.model.domains import (
+    Boolean,
+    Domain,
+    Enumerated,
+    Finite,
+    Hierarchical,
+    Integer,
+    Number,
+    String,
+    Timestamp,
+    Untyped,
+)
+from tamis.model.events import Event, parse_json, read_event
+from tamis.model.predicates import (
+    COMPARISONS,
+    COMPLEMENT,
+    MIRROR,
+    Conjunction,
+    Operator,
+    Predicate,
+    Reference,
+    Subscription,
+    SubscriptionId,
+    compare,
+)
+from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use, View
+from tamis.model.values import Kind, Value, show, value_of
+
+__all__ = [
+    "COMPARISONS",
+    "COMPLEMENT",
+    "EVENT_TYPE",
+    "MIRROR",
+    "Attribute",
+    "Boolean",
+    "Conjunction",
+    "Domain",
+    "Enumerated",
+    "Event",
+    "Finite",
+    "Hierarchical",
+    "Integer",
+    "Kind",
+    "Number",
+    "Operator",
+    "Predicate",
+    "Reference",
+    "Schema",
+    "String",
+    "Subscription",
+    "SubscriptionId",
+    "Timestamp",
+    "Untyped",
+    "Use",
+    "Value",
+    "View",
+    "compare",
+    "parse_json",
+    "read_event",
+    "show",
+    "value_of",
+]

@@ -1,0 +1,100 @@
+"""A schema proposed from sample events: a starting point to read and edit, not a verdict.
+
+- An attribute's type is the narrowest that holds all its samples; mixed kinds are `untyped`.
+- Strings that are all ISO 8601 dates or times are timestamps.
+- A string attribute becomes enumerated when it has few distinct values and each comes often enough that a new
+  one would be a surprise: at most 20, seen on average at least 5 times.
+- An attribute is mandatory for an event type when every sample of that type has it, multiple when some sample
+  gives it several values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from tamis.model.domains import Boolean, Domain, Enumerated, Integer, Number, String, Timestamp, Untyped
+from tamis.model.events import Event, read_event
+from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use
+from tamis.model.values import Kind, Value, ValueRefused, timestamp
+
+__all__ = ["infer_schema"]
+
+_MOST_NAMES = 20
+_OFTEN = 5
+
+
+def infer_schema(events: Iterable[Mapping[str, object]]) -> Schema:
+    """Read each event openly, then describe what was seen. Events without `event_type` share the type `event`;
+    where other samples name types, those events must name `event` too before R1 lets them through."""
+    read = [read_event(Schema(open=True), raw) for raw in events]
+    seen: dict[str, Counter[Value]] = defaultdict(Counter)
+    for event in read:
+        for name, values in event.values.items():
+            seen[name].update(values)
+    seen.pop(EVENT_TYPE, None)
+    attributes = {name: Attribute(name, _domain(counts)) for name, counts in seen.items()}
+    return Schema(attributes=attributes, event_types=_event_types(read))
+
+
+def _domain(counts: Counter[Value]) -> Domain:
+    kinds = {value.kind for value in counts}
+    if len(kinds) > 1:
+        return Untyped()
+    match kinds.pop():
+        case Kind.NUMBER:
+            whole = all(isinstance(value.data, int) or float(value.data).is_integer() for value in counts)
+            return Integer() if whole else Number()
+        case Kind.BOOLEAN:
+            return Boolean()
+        case Kind.TIMESTAMP:
+            return Timestamp()
+    return _text_domain(counts)
+
+
+def _text_domain(counts: Counter[Value]) -> Domain:
+    names = sorted(str(value.data) for value in counts)
+    if all(_is_timestamp(name) for name in names):
+        return Timestamp()
+    if len(names) <= _MOST_NAMES and counts.total() >= _OFTEN * len(names):
+        return Enumerated(tuple(names))
+    return String()
+
+
+def _is_timestamp(text: str) -> bool:
+    if not text[:4].isdigit() or "-" not in text:
+        return False
+    try:
+        timestamp(text)
+    except ValueRefused:
+        return False
+    return True
+
+
+def _event_types(events: list[Event]) -> dict[str, dict[str, Use]]:
+    typed = [(_types(event), event) for event in events]
+    carried: dict[str, dict[str, None]] = {}
+    # Events of fewer types first: what they carry says which of an event's several types an attribute belongs to.
+    for types, event in sorted(typed, key=lambda pair: (len(pair[0]), pair[0])):
+        for name in types:
+            carried.setdefault(name, {})
+        for attribute in event.values:
+            if attribute != EVENT_TYPE and not any(attribute in carried[name] for name in types):
+                for name in types:
+                    carried[name][attribute] = None
+    return {
+        name: {
+            attribute: _use(attribute, [event for types, event in typed if name in types]) for attribute in attributes
+        }
+        for name, attributes in carried.items()
+    }
+
+
+def _types(event: Event) -> tuple[str, ...]:
+    names = event.values.get(EVENT_TYPE)
+    return tuple(sorted(str(value.data) for value in names)) if names else ("event",)
+
+
+def _use(attribute: str, events: list[Event]) -> Use:
+    choices = [event.values.get(attribute, ()) for event in events]
+    return Use(all(choices), any(len(choice) > 1 for choice in choices))

@@ -1,0 +1,143 @@
+"""Predicates, conjunctions and subscriptions, in the normal form that every matcher receives.
+
+A predicate is the papers' triple (attribute, operator, constant). A conjunction is a tuple of predicates that
+must hold together; a subscription is an id and the conjunctions any one of which is enough. An empty tuple of
+conjunctions is the subscription that never matches.
+
+Comparisons speak of the *one* value bound to their attribute; `contains`, `not contains`, `is present` and
+`is missing` speak of the attribute's whole set of values. `compare` is the meaning of a comparison; it stands
+here once, and everything faster is tested against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from tamis.model.domains import Domain
+from tamis.model.values import Kind, Value
+
+__all__ = [
+    "COMPARISONS",
+    "COMPLEMENT",
+    "MIRROR",
+    "Conjunction",
+    "Operator",
+    "Predicate",
+    "Reference",
+    "Subscription",
+    "SubscriptionId",
+    "compare",
+]
+
+
+class Operator(StrEnum):
+    """The operators that remain in normal form, each with the text the printer writes."""
+
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    NOT_LT = "not <"
+    NOT_LE = "not <="
+    NOT_GT = "not >"
+    NOT_GE = "not >="
+    IN = "in"
+    NOT_IN = "not in"
+    STARTS = "starts with"
+    NOT_STARTS = "not starts with"
+    CONTAINS = "contains"
+    LACKS = "not contains"
+    PRESENT = "is present"
+    MISSING = "is missing"
+
+    __hash__ = str.__hash__  # Enum's own is a Python call
+
+
+_O = Operator
+
+COMPARISONS = frozenset(_O) - {_O.CONTAINS, _O.LACKS, _O.PRESENT, _O.MISSING}
+"""Operators about the one bound value; the others are about the set."""
+
+COMPLEMENT = {
+    _O.EQ: _O.NE,
+    _O.LT: _O.NOT_LT,
+    _O.LE: _O.NOT_LE,
+    _O.GT: _O.NOT_GT,
+    _O.GE: _O.NOT_GE,
+    _O.IN: _O.NOT_IN,
+    _O.STARTS: _O.NOT_STARTS,
+    _O.CONTAINS: _O.LACKS,
+    _O.PRESENT: _O.MISSING,
+}
+COMPLEMENT |= {after: before for before, after in COMPLEMENT.items()}
+"""What `not` makes of an operator. It keeps "missing satisfies nothing": both sides need a value of the kind."""
+
+MIRROR = {_O.EQ: _O.EQ, _O.NE: _O.NE, _O.LT: _O.GT, _O.LE: _O.GE, _O.GT: _O.LT, _O.GE: _O.LE}
+MIRROR |= {_O.NOT_LT: _O.NOT_GT, _O.NOT_LE: _O.NOT_GE, _O.NOT_GT: _O.NOT_LT, _O.NOT_GE: _O.NOT_LE}
+"""`a < @b` says the same as `b > @a`."""
+
+
+class Reference(NamedTuple):
+    """The other attribute in `bid > @reserve`."""
+
+    attribute: str
+
+
+Operand = Value | Reference | tuple[Value, ...] | None
+SubscriptionId = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """`attribute operator operand`; the operand is None for presence and a tuple of one kind for `in`."""
+
+    attribute: str
+    operator: Operator
+    operand: Operand = None
+
+
+Conjunction = tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Somebody's interest: any one of the conjunctions is enough."""
+
+    id: SubscriptionId
+    conjunctions: tuple[Conjunction, ...]
+
+
+def compare(domain: Domain, operator: Operator, value: Value, operand: Value | tuple[Value, ...]) -> bool:
+    """Whether one value satisfies one comparison. Across kinds every comparison is false, also `!=`."""
+    if isinstance(operand, tuple) and not isinstance(operand, Value):
+        return value.kind is operand[0].kind and (value in operand) is (operator is _O.IN)
+    if value.kind is not operand.kind:
+        return False
+    match operator:
+        case _O.EQ:
+            return value == operand
+        case _O.NE:
+            return value != operand
+        case _O.STARTS | _O.NOT_STARTS:
+            starts = value.kind is Kind.STRING and str(value.data).startswith(str(operand.data))
+            return starts is (operator is _O.STARTS)
+    return value.kind is not Kind.BOOLEAN and _ordered(domain, operator, value, operand)
+
+
+def _ordered(domain: Domain, operator: Operator, value: Value, operand: Value) -> bool:
+    below, above = domain.less(value, operand), domain.less(operand, value)
+    equal = value == operand
+    return {
+        _O.LT: below,
+        _O.LE: below or equal,
+        _O.GT: above,
+        _O.GE: above or equal,
+        _O.NOT_LT: not below,
+        _O.NOT_LE: not (below or equal),
+        _O.NOT_GT: not above,
+        _O.NOT_GE: not (above or equal),
+    }[operator]

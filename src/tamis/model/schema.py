@@ -1,0 +1,249 @@
+"""The integrated event schema of Le Subscribe §2: attributes, domains, event types, views, extension.
+
+A schema is a frozen value. Extending one gives a new schema and leaves the old one as it was; the four rules
+only ever add, so an event or a subscription that was right stays right.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from tamis.errors import EventError, SchemaError, TwinDomainWarning
+from tamis.model.domains import Boolean, Domain, Enumerated, Integer, Number, String, Timestamp, Untyped, hint
+
+if TYPE_CHECKING:
+    from tamis.model.events import Event
+
+__all__ = ["BUILT_IN", "EVENT_TYPE", "Attribute", "Schema", "Use", "View"]
+
+EVENT_TYPE = "event_type"
+"""The distinguished attribute: the names of an event's types."""
+
+BUILT_IN: Mapping[str, Domain] = MappingProxyType(
+    {domain.type: domain for domain in (Integer(), Number(), String(), Boolean(), Timestamp(), Untyped())}
+)
+"""Domains that need no declaration."""
+
+_UNTYPED = Untyped()
+
+
+class Use(NamedTuple):
+    """How an event type uses an attribute: the paper's two annotations."""
+
+    mandatory: bool = False
+    multiple: bool = False
+
+    def __str__(self) -> str:
+        return ("mandatory" if self.mandatory else "optional") + (" multiple" if self.multiple else "")
+
+    def merge(self, other: Use) -> Use:
+        """Mandatory has priority over optional, multiple over unique."""
+        return Use(self.mandatory or other.mandatory, self.multiple or other.multiple)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A name and its domain; `domain_name` where the domain is one the schema declares."""
+
+    name: str
+    domain: Domain
+    domain_name: str | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """What an event of several types at once must and may carry."""
+
+    event_types: tuple[str, ...]
+    uses: Mapping[str, Use]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What may be published. Build it from TOML (`load`, `loads`), from samples (`infer`) or by the four rules.
+
+    An *open* schema admits attributes and types it does not declare. With no event types declared, every
+    attribute is optional and multiple, and R1 asks for nothing.
+    """
+
+    domains: Mapping[str, Domain] = field(default_factory=dict)
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    event_types: Mapping[str, Mapping[str, Use]] = field(default_factory=dict)
+    open: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.domains:
+            if name in BUILT_IN or name in ("enumerated", "hierarchical"):
+                raise SchemaError(f"domain {name!r}: this is the name of a built-in type; choose another")
+        if EVENT_TYPE in self.attributes:
+            raise SchemaError(f"attribute {EVENT_TYPE!r} is there by itself, with the event types as its domain")
+        for attribute in self.attributes.values():
+            known = self.domains.get(attribute.domain_name) if attribute.domain_name else attribute.domain
+            if known != attribute.domain:
+                raise SchemaError(
+                    f"attribute {attribute.name!r} names the domain {attribute.domain_name!r}, not declared"
+                )
+        for event_type, uses in self.event_types.items():
+            for name in uses:
+                self._declared(name, f"event type {event_type!r}")
+
+    def _declared(self, name: str, place: str) -> None:
+        if name not in self.attributes:
+            raise SchemaError(f"{place} uses the attribute {name!r}, not declared{hint(name, self.attributes)}")
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _type_domain(self) -> Domain:
+        if self.open or not self.event_types:
+            return _UNTYPED
+        return Enumerated(tuple(self.event_types))
+
+    def domain(self, attribute: str) -> Domain | None:
+        """The attribute's domain; None if a closed schema does not know the attribute."""
+        found = self.attributes.get(attribute)
+        if found is not None:
+            return found.domain
+        if attribute == EVENT_TYPE:
+            return self._type_domain
+        return _UNTYPED if self.open else None
+
+    def names(self) -> tuple[str, ...]:
+        """All attribute names, `event_type` among them."""
+        return (*self.attributes, EVENT_TYPE)
+
+    def view(self, event_types: Iterable[str]) -> View:
+        """The view over these types: the union of their uses, by the paper's priorities."""
+        chosen = tuple(dict.fromkeys(event_types))
+        uses: dict[str, Use] = {}
+        for event_type in chosen:
+            if event_type not in self.event_types:
+                raise EventError(
+                    f"expected a declared event type, found {event_type!r}{hint(event_type, self.event_types)}",
+                    rule="R1",
+                    attribute=EVENT_TYPE,
+                )
+            for name, use in self.event_types[event_type].items():
+                uses[name] = uses[name].merge(use) if name in uses else use
+        return View(chosen, uses)
+
+    def event(self, raw: Mapping[str, object]) -> Event:
+        """The event a mapping stands for, checked by R1, R2 and R3."""
+        from tamis.model.events import read_event
+
+        return read_event(self, raw)
+
+    # -- extending: the four rules --------------------------------------------------------------------------
+
+    def add_domain(self, name: str, domain: Domain) -> Schema:
+        """Rule 1, domain creation. A domain equal to an existing one is accepted with a warning."""
+        if name in self.domains:
+            raise SchemaError(f"domain {name!r} exists; an extension may only add")
+        for twin, existing in self.domains.items():
+            if existing == domain:
+                warnings.warn(TwinDomainWarning(name, twin), stacklevel=2)
+        return replace(self, domains={**self.domains, name: domain})
+
+    def add_attribute(self, name: str, domain: Domain | str) -> Schema:
+        """Rule 2, attribute creation; `domain` is a value, a built-in type's name or a declared domain's name."""
+        if name in self.attributes:
+            raise SchemaError(f"attribute {name!r} exists; an extension may only add")
+        attribute = Attribute(name, *self.find_domain(domain, f"attribute {name!r}"))
+        return replace(self, attributes={**self.attributes, name: attribute})
+
+    def extend_event_type(self, event_type: str, attribute: str, *, multiple: bool = False) -> Schema:
+        """Rule 3, event schema extension: the new attribute is optional, or old events would break."""
+        if event_type not in self.event_types:
+            raise SchemaError(f"no event type {event_type!r} to extend{hint(event_type, self.event_types)}")
+        uses = self.event_types[event_type]
+        if attribute in uses:
+            raise SchemaError(f"event type {event_type!r} has the attribute {attribute!r}; an extension may only add")
+        extended = {**uses, attribute: Use(mandatory=False, multiple=multiple)}
+        return replace(self, event_types={**self.event_types, event_type: extended})
+
+    def add_event_type(self, name: str, uses: Mapping[str, Use]) -> Schema:
+        """Rule 4, event schema creation."""
+        if name in self.event_types:
+            raise SchemaError(f"event type {name!r} exists; an extension may only add")
+        return replace(self, event_types={**self.event_types, name: dict(uses)})
+
+    def extend(self, addition: Schema) -> Schema:
+        """All four rules at once: what `addition` has and this schema lacks. Where both have it, they must agree."""
+        schema = self
+        for name, domain in addition.domains.items():
+            if self.domains.get(name, domain) != domain:
+                raise SchemaError(f"domain {name!r} exists with another definition; an extension may only add")
+            schema = schema if name in self.domains else schema.add_domain(name, domain)
+        for name, attribute in addition.attributes.items():
+            if name in self.attributes and self.attributes[name].domain != attribute.domain:
+                raise SchemaError(f"attribute {name!r} exists with another domain; an extension may only add")
+            if name not in self.attributes:
+                schema = schema.add_attribute(name, attribute.domain_name or attribute.domain)
+        for name, uses in addition.event_types.items():
+            schema = (
+                schema._grow_event_type(name, uses) if name in self.event_types else schema.add_event_type(name, uses)
+            )
+        return schema
+
+    def _grow_event_type(self, name: str, uses: Mapping[str, Use]) -> Schema:
+        schema, existing = self, self.event_types[name]
+        for attribute, use in uses.items():
+            if existing.get(attribute, use) != use:
+                raise SchemaError(f"event type {name!r} uses {attribute!r} as {existing[attribute]}, not as {use}")
+            if attribute not in existing:
+                if use.mandatory:
+                    raise SchemaError(
+                        f"event type {name!r} exists: the new attribute {attribute!r} must be optional, found mandatory"
+                    )
+                schema = schema.extend_event_type(name, attribute, multiple=use.multiple)
+        return schema
+
+    def find_domain(self, domain: Domain | str, place: str) -> tuple[Domain, str | None]:
+        """A domain by value or name, with its name where it is a declared one."""
+        if isinstance(domain, Domain):
+            return domain, None
+        if domain in self.domains:
+            return self.domains[domain], domain
+        if domain in BUILT_IN:
+            return BUILT_IN[domain], None
+        known = (*self.domains, *BUILT_IN)
+        raise SchemaError(f"{place}: no domain or type is called {domain!r}{hint(domain, known)}")
+
+    # -- reading and writing --------------------------------------------------------------------------------
+
+    @classmethod
+    def loads(cls, text: str) -> Schema:
+        from tamis.model.schema_toml import read_schema
+
+        return read_schema(text)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Schema:
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SchemaError(f"{path}: expected a schema in TOML: {error}") from None
+        try:
+            return cls.loads(text)
+        except SchemaError as error:
+            raise SchemaError(f"{path}: {error}") from None
+
+    def dumps(self) -> str:
+        from tamis.model.schema_toml import write_schema
+
+        return write_schema(self)
+
+    def save(self, path: str | Path) -> None:
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    @classmethod
+    def infer(cls, events: Iterable[Mapping[str, object]]) -> Schema:
+        from tamis.model.infer import infer_schema
+
+        return infer_schema(events)

@@ -1,0 +1,184 @@
+"""Values: what an attribute may be bound to, and what a predicate may compare with.
+
+A value is a kind and its data. Kinds never mix: `Value(NUMBER, 1)` and `Value(BOOLEAN, True)` are
+different values although Python says `1 == True`. Within a kind Python's own comparison is exact:
+integers of any size, integers with floats by value, strings by code point. A timestamp is a whole
+number of nanoseconds since 1970-01-01T00:00:00Z, so it is an instant whatever zone it was written in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import IntEnum
+from typing import NamedTuple
+
+from tamis.errors import TamisError
+
+__all__ = ["Kind", "Value", "ValueRefused", "boolean", "is_text", "number", "show", "string", "timestamp", "value_of"]
+
+
+class Kind(IntEnum):
+    """Which comparisons make sense at all: never across kinds."""
+
+    NUMBER = 0
+    STRING = 1
+    BOOLEAN = 2
+    TIMESTAMP = 3
+
+    __hash__ = int.__hash__  # Enum's own hash is a Python call; values are hashed by the million
+
+    @property
+    def noun(self) -> str:
+        return ("a number", "a string", "a boolean", "a timestamp")[self]
+
+
+class Value(NamedTuple):
+    """One value with its kind. Equal values hash equally, also 1 and 1.0."""
+
+    kind: Kind
+    data: int | float | str
+
+
+class ValueRefused(TamisError):
+    """A raw value that is no value; the caller adds the place. Never leaves the package."""
+
+
+def number(raw: int | float) -> Value:
+    return Value(Kind.NUMBER, raw)
+
+
+def string(raw: str) -> Value:
+    return Value(Kind.STRING, raw)
+
+
+def boolean(raw: bool) -> Value:
+    return Value(Kind.BOOLEAN, raw)
+
+
+def timestamp(raw: datetime | date | str | int) -> Value:
+    """An instant. Without a zone it is UTC; a date is its midnight; an int is nanoseconds."""
+    if isinstance(raw, str):
+        return Value(Kind.TIMESTAMP, _iso_nanoseconds(raw))
+    if isinstance(raw, datetime):
+        return Value(Kind.TIMESTAMP, _nanoseconds(raw))
+    if isinstance(raw, date):
+        return Value(Kind.TIMESTAMP, _nanoseconds(datetime(raw.year, raw.month, raw.day)))
+    return Value(Kind.TIMESTAMP, raw)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FRACTION = re.compile(r"[.,]([0-9]{7,9})(?![0-9])")
+
+
+def _nanoseconds(moment: datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - _EPOCH) // _MICROSECOND * 1000
+
+
+def _iso_nanoseconds(text: str) -> int:
+    # fromisoformat keeps microseconds only; digits seven to nine are added by hand.
+    fraction = _FRACTION.search(text)
+    extra = int(fraction[1][6:].ljust(3, "0")) if fraction else 0
+    try:
+        return _nanoseconds(datetime.fromisoformat(text)) + extra
+    except ValueError:
+        raise ValueRefused(f"expected a timestamp such as '2024-05-31T12:00:00Z', found {show_raw(text)}") from None
+
+
+def value_of(raw: object) -> Value:
+    """The value a Python object stands for, by its type alone; `ValueRefused` if for none."""
+    match raw:
+        case bool():
+            return Value(Kind.BOOLEAN, raw)
+        case int():
+            return Value(Kind.NUMBER, raw)
+        case float():
+            return Value(Kind.NUMBER, _finite(raw))
+        case str():
+            return Value(Kind.STRING, is_text(raw))
+        case datetime() | date():
+            return timestamp(raw)
+        case Decimal():
+            return Value(Kind.NUMBER, _from_decimal(raw))
+        case bytes():
+            return Value(Kind.STRING, _from_utf8(raw))
+    item = getattr(raw, "item", None)  # numpy scalars and zero-dimensional arrays
+    if callable(item) and getattr(raw, "shape", None) == ():
+        return value_of(item())
+    raise ValueRefused(f"expected a number, string, boolean or timestamp, found {show_raw(raw)}")
+
+
+def _finite(raw: float) -> float:
+    if not math.isfinite(raw):
+        raise ValueRefused(f"expected a finite number, found {raw}")
+    return float(raw)
+
+
+def _from_decimal(raw: Decimal) -> int | float:
+    # A literal such as 19.99 is read as the nearest double; so is a decimal, or the two would never be equal.
+    if not raw.is_finite():
+        raise ValueRefused(f"expected a finite number, found {raw}")
+    if raw.adjusted() > 4000:
+        raise ValueRefused("expected a number of at most 4,000 digits")
+    if raw == raw.to_integral_value():
+        return int(raw)
+    return float(raw)
+
+
+def _from_utf8(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueRefused(f"expected UTF-8, found byte 0x{raw[error.start]:02x} at offset {error.start}") from None
+
+
+def is_text(raw: str) -> str:
+    """The string itself, if it can be written as UTF-8 at all (a lone surrogate cannot)."""
+    if not raw.isascii():
+        try:
+            raw.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueRefused(
+                f"expected text, found the lone surrogate U+{ord(raw[error.start]):04X} at offset {error.start}"
+            ) from None
+    return str(raw)
+
+
+def show(value: Value) -> str:
+    """The value as it would be written in an expression."""
+    if value.kind is Kind.STRING:
+        return "'" + str(value.data).replace("'", "''") + "'"
+    if value.kind is Kind.BOOLEAN:
+        return "true" if value.data else "false"
+    if value.kind is Kind.TIMESTAMP:
+        return f"timestamp '{iso(int(value.data))}'"
+    return repr(value.data)
+
+
+def iso(nanoseconds: int) -> str:
+    """The instant in UTC, with as many digits as it needs."""
+    micros, rest = divmod(nanoseconds, 1000)
+    moment = _EPOCH + micros * _MICROSECOND
+    text = moment.replace(tzinfo=None).isoformat(timespec="microseconds" if rest else "auto")
+    return f"{text}{rest:03d}Z" if rest else f"{text}Z"
+
+
+def show_raw(raw: object, limit: int = 60) -> str:
+    """Any object in a message: short, whatever it is."""
+    if raw is None:
+        return "nothing"
+    if isinstance(raw, str | int | float | bool | bytes):
+        text = repr(raw[: limit + 1]) if isinstance(raw, str | bytes) else _short_number(raw)
+    else:
+        text = f"a {type(raw).__name__}"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _short_number(raw: int | float) -> str:
+    if isinstance(raw, int) and raw.bit_length() > 200:
+        return f"an integer of {raw.bit_length()} bits"
+    return repr(raw)

@@ -1,0 +1,1 @@
+"""The data pipeline: integrate, validate, index, match, notify; each step DataFrame -> DataFrame."""
