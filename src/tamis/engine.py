@@ -207,6 +207,12 @@ class Engine:
                 found["attributes"] = {name: sorted(kind.name.lower() for kind in kinds) for name, kinds in learned}
             return found
 
+    def check(self) -> None:
+        """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
+        with self._lock.reading():
+            assert self._ids == {held.key: id for id, held in self._held.items()}, "ids and keys disagree"
+            self._matcher.check()
+
     def save(self, path: str | Path) -> None:
         """Write everything to one file, atomically."""
         with self._lock.reading():
