@@ -30,6 +30,7 @@ from tamis.errors import (
     TamisError,
     TwinDomainWarning,
     UnknownSubscription,
+    WriteConflict,
 )
 from tamis.matchers.explain import Explanation
 from tamis.matches import Matches
@@ -54,4 +55,5 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WriteConflict",
 ]

@@ -8,6 +8,7 @@
     ├── LimitError            input or work past a stated bound          .limit .found
     ├── OptionError           an unknown algorithm, a bad argument
     ├── SegmentError          a stored file that is damaged or foreign   .path
+    ├── WriteConflict         somebody else committed first              .path .version
     └── JavaError             no Java runtime that Spark can use
 
     TwinDomainWarning         a new domain equals an existing one        .name .twin
@@ -28,6 +29,7 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WriteConflict",
 ]
 
 
@@ -90,6 +92,15 @@ class SegmentError(TamisError):
     def __init__(self, message: str, path: str) -> None:
         super().__init__(f"{path}: {message}")
         self.path = path
+
+
+class WriteConflict(TamisError):
+    """Two writers wanted to make the same version of an index; this is the one that came second."""
+
+    def __init__(self, message: str, path: str, version: int) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.version = version
 
 
 class JavaError(TamisError):

@@ -59,10 +59,22 @@ def raw_events(events: pa.Array) -> Iterator[Raw]:
     """The events of an Arrow column, in the worker: mappings for `Schema.event`."""
     if not pa.types.is_struct(events.type):
         return (_from_json(text) for text in events)
+    events = events.cast(_in_utc(events.type))
     try:
         return iter([_found(row) for row in events.to_pylist(maps_as_pydicts="strict")])
     except (pa.ArrowException, KeyError, OverflowError, ValueError):  # a year 40,000, a key that comes twice
         return (_from_struct(row) for row in events)
+
+
+def _in_utc(kind: pa.DataType) -> pa.DataType:
+    """The same type with instants in UTC: in the session's zone the first and the last hours of time do not exist."""
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    if pa.types.is_list(kind):
+        return pa.list_(_in_utc(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _in_utc(field.type)) for field in kind])
+    return kind
 
 
 def _found(row: dict[str, object] | None) -> Raw:

@@ -2,7 +2,7 @@
 
     publisher = "brocante"
     event_id = "ref"                                            # the column that names a row; made, if not given
-    event_types = { column = "rayon", values = { Meubles = ["furniture"], Antiquités = ["antiques", "furniture"] } }
+    event_types = { column = "rayon", values = { Meubles = ["furniture"], "Antiquités" = ["antiques", "furniture"] } }
     # or: event_types = ["furniture"]
 
     [attributes]

@@ -1,0 +1,171 @@
+"""What a worker does to build an index: compile a partition into segments, and mark what is gone from old ones."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tamis.errors import LanguageError, OptionError
+from tamis.model import Schema
+from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
+from tamis.spark.manifest import Entry
+from tamis.spark.routing import bitmap
+from tamis.spark.segment_store import Rejected, file_checksum, open_segment, write_segment
+from tamis.spark.storage import fetch, join, put
+
+__all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "WriteIds"]
+
+KEY, COPIES = "key", "copies"
+MOST_ROWS = 1_000_000
+"""Of one segment. A partition with more becomes several."""
+
+BUILT = "path string, subscriptions long, bytes long, checksum string, keys binary, rejected string, rejected_count long"
+MARKED = "path string, removed string, removed_count long"
+
+_BUILT = pa.schema(
+    [
+        ("path", pa.string()),
+        ("subscriptions", pa.int64()),
+        ("bytes", pa.int64()),
+        ("checksum", pa.string()),
+        ("keys", pa.binary()),
+        ("rejected", pa.string()),
+        ("rejected_count", pa.int64()),
+    ]
+)
+_MARKED = pa.schema([("path", pa.string()), ("removed", pa.string()), ("removed_count", pa.int64())])
+
+
+def _new_name(folder: str, suffix: str) -> str:
+    return f"{folder}/{uuid4().hex}{suffix}"
+
+
+@dataclass(frozen=True)
+class Build:
+    """Batches of (id, expression, key, copies) → one row per segment written. A task that is run again writes new names."""
+
+    root: str
+    schema: Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            waiting.append(batch)
+            if sum(map(len, waiting)) >= MOST_ROWS:
+                yield self._segment(pa.Table.from_batches(waiting))
+                waiting = []
+        if waiting:
+            yield self._segment(pa.Table.from_batches(waiting))
+
+    def _segment(self, table: pa.Table) -> pa.RecordBatch:
+        table = table.combine_chunks()
+        rejected = [*_no_subscriptions(table)]
+        kept = np.setdiff1d(np.arange(len(table)), [one.row for one in rejected])
+        ids, texts = (table[name].combine_chunks().take(pa.array(kept)) for name in (ID, EXPRESSION))
+        name = _new_name("segments", ".segment")
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder, "segment")
+            unread = write_segment(draft, ids, texts, self.schema)
+            checksum, size = file_checksum(draft), draft.stat().st_size
+            put(join(self.root, name), draft)
+        rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
+        refused = self._write_rejected(table, rejected) if rejected else None
+        known = bitmap(pc.unique(table[KEY]).to_pylist())
+        row = (name, len(ids) - len(unread), size, checksum, known, refused, len(rejected))
+        return pa.RecordBatch.from_pylist([dict(zip(_BUILT.names, row, strict=True))], _BUILT)
+
+    def _write_rejected(self, table: pa.Table, rejected: list[Rejected]) -> str:
+        rows = pa.array([one.row for one in rejected])
+        errors = [one.error for one in rejected]
+        columns = [error.column if isinstance(error, LanguageError) else None for error in errors]
+        listed = pa.table(
+            {
+                ID: table[ID].take(rows).cast(pa.string()),
+                EXPRESSION: table[EXPRESSION].take(rows),
+                COLUMN: pa.array(columns, pa.int32()),
+                REASON: pa.array(map(str, errors), pa.string()),
+            }
+        )
+        name = _new_name("rejected", ".parquet")
+        _put_parquet(join(self.root, name), listed)
+        return name
+
+
+def _no_subscriptions(table: pa.Table) -> Iterator[Rejected]:
+    """Rows without an id or an expression, or with an id that others have too: which one would count?"""
+    for name in (ID, EXPRESSION):
+        for row in np.flatnonzero(pc.is_null(table[name]).to_numpy()).tolist():
+            if name == ID or table[ID][row].is_valid:
+                yield Rejected(row, LanguageError(f"expected an {name}, found nothing", 1, ""))
+    for row in np.flatnonzero(pc.is_valid(table[COPIES]).to_numpy()).tolist():
+        if table[ID][row].is_valid and table[EXPRESSION][row].is_valid:
+            yield Rejected(row, OptionError(f"the id stands {table[COPIES][row]} times; expected it once"))
+
+
+def _put_parquet(uri: str, table: pa.Table) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder, "table.parquet")
+        pq.write_table(table, draft)
+        put(uri, draft)
+
+
+@dataclass(frozen=True)
+class WriteIds:
+    """Batches of (id) → the names of files that list them."""
+
+    root: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = [batch for batch in batches if len(batch)]
+        if found:
+            name = _new_name("removed", ".parquet")
+            _put_parquet(join(self.root, name), pa.Table.from_batches(found))
+            yield pa.RecordBatch.from_pydict({"path": [name]})
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Numbers of old segments → which of their rows are gone, because the id is in a list or in a new segment."""
+
+    root: str
+    old: tuple[Entry, ...]
+    new: tuple[str, ...]
+    lists: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gone: pa.Array | None = None
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                gone = self._gone() if gone is None else gone
+                marked = self._mark(self.old[number], gone)
+                if marked is not None:
+                    yield pa.RecordBatch.from_pylist([dict(zip(_MARKED.names, marked, strict=True))], _MARKED)
+
+    def _gone(self) -> pa.Array:
+        listed = [pq.read_table(fetch(join(self.root, name)))[ID].combine_chunks() for name in self.lists]
+        replaced = [open_segment(str(fetch(join(self.root, name)))).ids for name in self.new]
+        return pa.concat_arrays([one for one in (*listed, *replaced) if len(one)])
+
+    def _mark(self, entry: Entry, gone: pa.Array) -> tuple[str, str, int] | None:
+        ids = open_segment(str(fetch(join(self.root, entry.path)))).ids
+        if not len(ids):
+            return None
+        rows = np.flatnonzero(pc.is_in(ids, gone.cast(ids.type)).to_numpy(zero_copy_only=False))
+        if entry.removed is not None:
+            rows = np.union1d(rows, np.load(fetch(join(self.root, entry.removed))))
+        if len(rows) == entry.removed_count:
+            return None
+        name = _new_name("removed", ".npy")
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder, "rows.npy")
+            np.save(draft, rows.astype(np.int64))
+            put(join(self.root, name), draft)
+        return entry.path, name, len(rows)
