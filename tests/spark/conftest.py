@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from tamis.spark.session import session
+from tamis.spark.sessions import session
 
 TEST_SETTINGS = {
     # Two partitions show what a shuffle breaks; more only cost tasks on a small machine.

@@ -29,7 +29,10 @@ country = { constant = "fr" }
 "seller.rating" = "vendeur.note"
 """
 
-DDL = "ref int, rayon string, nombre int, prix string, genre string, `matières` string, vendu string, vendeur struct<note: int>"
+DDL = (
+    "ref int, rayon string, nombre int, prix string, genre string, `matières` string, vendu string, "
+    "vendeur struct<note: int>"
+)
 ROW = (7, "Antik", 2, "100.00", "Commode", "chêne; pin ;", "31/07/2024 12:00", (5,))
 
 
@@ -103,5 +106,7 @@ def test_a_mapping_that_is_wrong_says_where(text: str, message: str) -> None:
 def test_a_missing_column_is_named_with_the_nearest_one(spark: SparkSession) -> None:
     mapping = ts.Mapping.loads('[attributes]\nprice = "priix"\n')
 
-    with pytest.raises(OptionError, match="attribute 'price': expected a column 'priix', found ref, .*did you mean 'prix'"):
+    with pytest.raises(
+        OptionError, match=r"attribute 'price': expected a column 'priix', found ref, .*did you mean 'prix'"
+    ):
         ts.integrate(spark.createDataFrame([ROW], DDL), mapping)

@@ -16,6 +16,7 @@ from tamis import spark as ts
 from tamis.errors import EventError, LimitError, OptionError
 from tamis.model import Schema
 from tamis.spark.checks import certain
+from tamis.spark.events import raw_events
 from tamis.workloads import auctions
 
 pytestmark = pytest.mark.spark
@@ -101,10 +102,12 @@ def test_struct_events_are_judged_as_by_the_schema(spark: SparkSession) -> None:
 
 def test_json_and_variant_events_are_judged_alike(spark: SparkSession) -> None:
     draw = random.Random(5)
-    raws = list(auctions.listings(300)) + [{"event_type": "antiques", "price": 10**25, "quantity": 1, "period": "XVI"}]
+    raws = [*auctions.listings(300), {"event_type": "antiques", "price": 10**25, "quantity": 1, "period": "XVI"}]
     draw.shuffle(raws)
     schema = Schema.loads(auctions.SCHEMA)
-    texts = spark.createDataFrame([(row, json.dumps(raw)) for row, raw in enumerate(raws)], "event_id int, event string")
+    texts = spark.createDataFrame(
+        [(row, json.dumps(raw)) for row, raw in enumerate(raws)], "event_id int, event string"
+    )
 
     by_text = verdicts(texts, schema)
     by_variant = verdicts(texts.withColumn("event", F.parse_json("event")), schema)
@@ -116,7 +119,9 @@ def test_json_and_variant_events_are_judged_alike(spark: SparkSession) -> None:
 
 
 def test_what_is_no_event_is_rejected_with_a_sentence(spark: SparkSession) -> None:
-    texts = spark.createDataFrame([(1, "{"), (2, None), (3, "[1]"), (4, '{"a": 1, "event_id": 4}')], "event_id int, event string")
+    texts = spark.createDataFrame(
+        [(1, "{"), (2, None), (3, "[1]"), (4, '{"a": 1, "event_id": 4}')], "event_id int, event string"
+    )
 
     found = verdicts(texts, Schema(open=True))
 
@@ -131,10 +136,9 @@ def test_decimals_dates_and_timestamps_are_exact(spark: SparkSession) -> None:
     """A feed in any zone, a session in another: the instants are those that were written."""
     frame = spark.sql(
         "select 1 as event_id, named_struct('price', 19.99BD, 'sold_at', timestamp'2024-05-31 12:00:00.000001+02:00',"
-        " 'listed', date'2024-05-31', 'local', timestamp_ntz'2024-05-31 12:00:00', 'attributes', map('size', 3)) as event"
+        " 'listed', date'2024-05-31', 'local', timestamp_ntz'2024-05-31 12:00:00',"
+        " 'attributes', map('size', 3)) as event"
     )
-    from tamis.spark.events import raw_events
-
     [raw] = list(raw_events(frame.toArrow()["event"].combine_chunks()))
     assert not isinstance(raw, EventError)
     event = Schema(open=True).event(raw)

@@ -18,41 +18,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tamis.spark.analyze import analyze
-    from tamis.spark.generate import generate_events, generate_subscriptions
-    from tamis.spark.integrate import integrate
+    from tamis.spark.analysis import analyze
+    from tamis.spark.generation import generate_events, generate_subscriptions
+    from tamis.spark.indexing import Commit, index, rejected_subscriptions
+    from tamis.spark.integration import integrate
     from tamis.spark.mapping import Mapping
-    from tamis.spark.notify import notify
-    from tamis.spark.session import session
-    from tamis.spark.validate import validate
+    from tamis.spark.matching import count_matches, match, routes
+    from tamis.spark.notification import notify
+    from tamis.spark.sessions import session
+    from tamis.spark.updating import update, vacuum
+    from tamis.spark.validation import validate
 
 __all__ = [
+    "Commit",
     "Mapping",
     "analyze",
+    "count_matches",
     "generate_events",
     "generate_subscriptions",
+    "index",
     "integrate",
+    "match",
     "notify",
+    "rejected_subscriptions",
+    "routes",
     "session",
+    "update",
+    "vacuum",
     "validate",
 ]
 
 _HOMES = {
+    "Commit": "indexing",
     "Mapping": "mapping",
-    "analyze": "analyze",
-    "generate_events": "generate",
-    "generate_subscriptions": "generate",
-    "integrate": "integrate",
-    "notify": "notify",
-    "session": "session",
-    "validate": "validate",
+    "analyze": "analysis",
+    "count_matches": "matching",
+    "generate_events": "generation",
+    "generate_subscriptions": "generation",
+    "index": "indexing",
+    "integrate": "integration",
+    "match": "matching",
+    "notify": "notification",
+    "rejected_subscriptions": "indexing",
+    "routes": "matching",
+    "session": "sessions",
+    "update": "updating",
+    "vacuum": "updating",
+    "validate": "validation",
 }
-"""Name → the module that has it."""
+"""Name → the module that has it. No module has the name of a function: importing it would take the function's place."""
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # A module and its function share a name, and importing the module would put it in the function's place.
     found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     return found

@@ -27,14 +27,14 @@ KEY, COPIES = "key", "copies"
 MOST_ROWS = 1_000_000
 """Of one segment. A partition with more becomes several."""
 
-BUILT = "path string, subscriptions long, bytes long, checksum string, keys binary, rejected string, rejected_count long"
+BUILT = "path string, subscriptions long, size long, checksum string, keys binary, rejected string, rejected_count long"
 MARKED = "path string, removed string, removed_count long"
 
 _BUILT = pa.schema(
     [
         ("path", pa.string()),
         ("subscriptions", pa.int64()),
-        ("bytes", pa.int64()),
+        ("size", pa.int64()),
         ("checksum", pa.string()),
         ("keys", pa.binary()),
         ("rejected", pa.string()),
@@ -50,7 +50,7 @@ def _new_name(folder: str, suffix: str) -> str:
 
 @dataclass(frozen=True)
 class Build:
-    """Batches of (id, expression, key, copies) → one row per segment written. A task that is run again writes new names."""
+    """Batches of (id, expression, key, copies) → a row per segment written. A task run again writes new names."""
 
     root: str
     schema: Schema

@@ -8,6 +8,7 @@ time and never a wrong answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +61,8 @@ def certain(schema: Schema, events: pa.StructArray) -> Mask:
 
 
 def _mask(values: pa.Array) -> Mask:
-    return values.fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
+    found: Mask = values.fill_null(False).to_numpy(zero_copy_only=False).astype(bool)
+    return found
 
 
 def _column_fits(domain: Domain, column: pa.Array, most_values: int) -> tuple[Mask, Mask]:
@@ -77,7 +79,7 @@ def _column_fits(domain: Domain, column: pa.Array, most_values: int) -> tuple[Ma
     return np.bincount(owners[given], minlength=len(column)) > 0, fits
 
 
-def _values_fit(domain: Domain, values: pa.Array) -> Mask:
+def _values_fit(domain: Domain, values: pa.Array) -> Any:
     """Certainly in the domain; what stands for null means nothing."""
     kind, never = values.type, np.zeros(len(values), bool)
     match domain:
@@ -104,7 +106,8 @@ def _values_fit(domain: Domain, values: pa.Array) -> Mask:
 
 def _instants_fit(values: pa.Array) -> Mask:
     micros = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    return (micros >= _FIRST_US) & (micros <= _LAST_US)
+    found: Mask = (micros >= _FIRST_US) & (micros <= _LAST_US)
+    return found
 
 
 def _is_utf8(values: pa.Array) -> bool:

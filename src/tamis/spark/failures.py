@@ -41,7 +41,8 @@ def _sentence(error: PySparkException) -> str:
         return ours[-1][2]
     if absent := _ABSENT.search(text):
         package = absent[1].partition(".")[0]
-        return f"an executor's Python has no package {package!r}: install it on every host, or name that Python in PYSPARK_PYTHON"
+        remedy = "install it on every host, or name a Python that has it in PYSPARK_PYTHON"
+        return f"an executor's Python has no package {package!r}: {remedy}"
     if "FAILED_READ_FILE" in text and (file := _FILE.search(text)):
         return f"{file[1].rstrip('.')}: cannot be read; {_last_cause(text)}"
     if isinstance(error, AnalysisException):

@@ -31,11 +31,11 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Entry:
-    """A segment of a version. `keys` is the bitmap of what it can match at all (`routing`)."""
+    """A segment of a version, of `size` bytes. `keys` is the bitmap of what it can match at all (`routing`)."""
 
     path: str
     subscriptions: int
-    bytes: int
+    size: int
     checksum: str
     keys: bytes
     removed: str | None = None
@@ -59,8 +59,8 @@ class Manifest:
         return sum(one.subscriptions - one.removed_count for one in self.segments)
 
     @property
-    def bytes(self) -> int:
-        return sum(one.bytes for one in self.segments)
+    def size(self) -> int:
+        return sum(one.size for one in self.segments)
 
     def files(self) -> set[str]:
         """All files that this version needs."""

@@ -50,7 +50,7 @@ class Source:
             raise OptionError("expected either a column or a constant")
         if self.type is not None and self.type.lower().startswith(("timestamp", "date")):
             raise OptionError(
-                f"type {self.type!r}: text without a zone means nothing; give format and zone, or leave ISO 8601 as it is"
+                f"type {self.type!r}: text without a zone is no instant; give format and zone, or leave ISO 8601 as it is"
             )
 
 
@@ -77,7 +77,7 @@ class Mapping:
         types = document.get("event_types")
         return cls(
             {name: _source(found, f"attribute {name!r}") for name, found in attributes.items()},
-            None if types is None else _source({"constant": types} if isinstance(types, list) else types, "event_types"),
+            None if types is None else _event_types(types),
             _text(document, "event_id"),
             _text(document, "publisher"),
         )
@@ -91,6 +91,10 @@ class Mapping:
             raise OptionError(f"{path}: expected a mapping in TOML: {error}") from None
         except OptionError as error:
             raise OptionError(f"{path}: {error}") from None
+
+
+def _event_types(found: object) -> Source:
+    return _source({"constant": found} if isinstance(found, list) else found, "event_types")
 
 
 def _source(found: object, place: str) -> Source:

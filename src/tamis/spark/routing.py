@@ -42,7 +42,7 @@ _BITS = 1 << 15
 # parenthesis or a `not` before the equality ends the attempt.
 _SKIPPED = r"[A-Za-z_][\w.]*\s*(?:!=|<=|>=|<|>)\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
 _EQUALITY = (
-    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{1,18}))"
+    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{1, 18}))"
     r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
 )
 _PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|contains|starts)\s)"
@@ -125,7 +125,7 @@ class Router:
         kind = value.type
         plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         raw = value.as_py() if plain or pa.types.is_string(kind) else None
-        return self._lists[_bit(name)] | self._lists[_bit(_value_key(name, raw))]
+        return np.logical_or(self._lists[_bit(name)], self._lists[_bit(_value_key(name, raw))])
 
     def _add_event(self, found: npt.NDArray[np.bool_], row: int, raw: Mapping[str, object], prefix: str = "") -> None:
         for key, value in raw.items():

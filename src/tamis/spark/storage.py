@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
 from pyarrow import fs
 from pyspark.sql import SparkSession
 

@@ -58,10 +58,7 @@ class Web(Workload):
         form = random.integers(0, 5, count)
         site, topic, tag, other = (self._zipf(random, n, count) for n in (len(_SITES), len(_TOPICS), 2000, 2000))
         country, price = self._zipf(random, len(_COUNTRIES), count), random.integers(1, 1000, count)
-        texts = [
-            _expression(*row)
-            for row in zip(form, site, topic, tag, other, country, price, strict=True)
-        ]
+        texts = [_expression(*row) for row in zip(form, site, topic, tag, other, country, price, strict=True)]
         return pa.array(texts)
 
     def draw_events(self, random: np.random.Generator, count: int) -> pa.Table:

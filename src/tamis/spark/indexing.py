@@ -113,7 +113,7 @@ def _spread(keyed: DataFrame, total: int, chosen: int) -> DataFrame:
 
 def entries(built: Sequence[Row]) -> tuple[Entry, ...]:
     """The segments that hold anything."""
-    found = [Entry(row.path, row.subscriptions, row.bytes, row.checksum, bytes(row.keys)) for row in built]
+    found = [Entry(row.path, row.subscriptions, row.size, row.checksum, bytes(row.keys)) for row in built]
     return tuple(one for one in found if one.subscriptions)
 
 
@@ -130,7 +130,7 @@ def finish(place: Storage, path: str, manifest: Manifest, built: Sequence[Row], 
         for name in {row.path for row in built} | set(refused):
             place.delete(name)
         raise
-    done = Commit(manifest.version, manifest.subscriptions, len(manifest.segments), manifest.bytes, count)
+    done = Commit(manifest.version, manifest.subscriptions, len(manifest.segments), manifest.size, count)
     _log.info("%s: version %d has %d subscriptions in %d segments, %d bytes; %d rejected", path, *done[:5])
     return done
 

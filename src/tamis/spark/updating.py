@@ -12,7 +12,7 @@ from tamis.errors import OptionError
 from tamis.spark.build import MARKED, Mark, WriteIds
 from tamis.spark.columns import EXPRESSION, ID
 from tamis.spark.failures import told
-from tamis.spark.index import FOLDERS, Commit, build, entries, finish, subscriptions_of
+from tamis.spark.indexing import FOLDERS, Commit, build, entries, finish, subscriptions_of
 from tamis.spark.manifest import FOLDER, Entry, Manifest, latest, manifest_path, read_manifest, versions
 from tamis.spark.storage import storage
 
@@ -89,7 +89,9 @@ def vacuum(path: str, *, keep: int = 1, min_age_hours: float = 24.0) -> int:
     for number in kept:
         needed |= read_manifest(place, path, number).files()
     latest_change = time.time() - min_age_hours * 3600
-    files = [(f"{folder}/{name}", changed) for folder in (FOLDER, *FOLDERS) for name, changed in place.list(folder).items()]
+    files = [
+        (f"{folder}/{name}", changed) for folder in (FOLDER, *FOLDERS) for name, changed in place.list(folder).items()
+    ]
     # Manifests stand first, so that no version is left whose files are gone.
     spare = [name for name, changed in files if name not in needed and changed <= latest_change]
     for name in spare:

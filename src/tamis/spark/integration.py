@@ -105,10 +105,10 @@ def _looked_up(column: Column, source: Source, many: bool) -> Column:
 
     def change(one: Column) -> Column:
         other = F.array(one.cast("string")) if wide else one.cast("string")
-        chain = F
         for name, found in source.values.items():
-            chain = chain.when(one == F.lit(name), _literal([found] if wide and not _is_list(found) else found))
-        return chain.otherwise(other)
+            told = _literal([found] if wide and not _is_list(found) else found)
+            other = F.when(one == F.lit(name), told).otherwise(other)
+        return other
 
     changed = _each(column, change, many)
     if wide and many:
@@ -127,9 +127,8 @@ def _converter(source: Source) -> _Each | None:
         return lambda one: F.to_utc_timestamp(
             F.try_to_timestamp(F.concat(one.cast("string"), F.lit(" UTC")), F.lit(pattern)), source.zone
         )
-    if source.type is not None:
-        return lambda one: one.try_cast(source.type)
-    return None
+    kind = source.type
+    return None if kind is None else lambda one: one.try_cast(kind)
 
 
 def _problem(name: str, source: Source, column: Column, convert: _Each, many: bool) -> Column:

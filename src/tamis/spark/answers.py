@@ -1,0 +1,171 @@
+"""What a worker does to match: events in, answers out, batch by batch, with the segments opened once per process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS
+from tamis.spark.manifest import Entry
+from tamis.spark.routing import Router
+from tamis.spark.segment_store import check_segment, open_segment
+from tamis.spark.storage import fetch, join
+
+__all__ = ["GROUP", "MOST_IDS", "SHAPES", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
+
+GROUP = "group"
+MOST_IDS = 65_536
+"""Ids in one row of a wide answer, and rows in one Arrow batch of a long one: bounds on what is built at once."""
+
+Longs = npt.NDArray[np.int64]
+Batches = Iterator[pa.RecordBatch]
+
+
+class _Found(NamedTuple):
+    """One segment's answer to a batch: event `i` matched `ids[rows[offsets[i]:offsets[i + 1]]]`."""
+
+    offsets: Longs
+    rows: Longs
+    ids: pa.Array
+
+
+@lru_cache(4096)
+def _removed(uri: str) -> Longs:
+    found: Longs = np.load(fetch(uri))
+    return found
+
+
+@lru_cache(4096)
+def _checked(uri: str, checksum: str) -> str:
+    """The segment's local path, once it is known to be what was committed."""
+    path = fetch(uri)
+    check_segment(path, checksum)
+    return str(path)
+
+
+def _match_segment(root: str, entry: Entry, events: pa.Array) -> _Found:
+    segment = open_segment(_checked(join(root, entry.path), entry.checksum))
+    offsets, rows = segment.match(events)
+    if entry.removed is not None:
+        gone = np.zeros(len(segment.ids), bool)
+        gone[_removed(join(root, entry.removed))] = True
+        kept = ~gone[rows]
+        offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+        rows = rows[kept]
+    return _Found(offsets, rows, segment.ids)
+
+
+# -- the three shapes of an answer --------------------------------------------------------------------------------
+
+
+def pairs(event_ids: pa.Array, found: list[_Found]) -> Batches:
+    """One row per match, in batches of bounded size."""
+    for one in found:
+        owners = np.repeat(np.arange(len(event_ids)), np.diff(one.offsets))
+        for start in range(0, len(one.rows), MOST_IDS):
+            part = slice(start, start + MOST_IDS)
+            columns = [event_ids.take(pa.array(owners[part])), one.ids.take(pa.array(one.rows[part]))]
+            yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_ID])
+
+
+def lists(event_ids: pa.Array, found: list[_Found]) -> Batches:
+    """One row per event and segment that matched; more than `MOST_IDS` ids go on in further rows."""
+    for one in found:
+        counts = np.diff(one.offsets)
+        pieces = -(-counts // MOST_IDS)
+        owners = np.repeat(np.arange(len(counts)), pieces)
+        nth = np.arange(len(owners)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        starts = one.offsets[owners] + nth * MOST_IDS
+        bounds = np.append(starts, one.offsets[-1:])
+        yield from _list_batches(event_ids, one, owners, bounds)
+
+
+def _list_batches(event_ids: pa.Array, one: _Found, owners: Longs, bounds: Longs) -> Batches:
+    """Rows are put together until a batch holds about `MOST_IDS` ids."""
+    cuts = np.flatnonzero(np.diff(bounds[:-1] // MOST_IDS)) + 1
+    for part in np.split(np.arange(len(owners)), cuts):
+        if len(part):
+            first, last = bounds[part[0]], bounds[part[-1] + 1]
+            ids = one.ids.take(pa.array(one.rows[first:last]))
+            offsets = pa.array((bounds[part[0] : part[-1] + 2] - first).astype(np.int32))
+            columns = [event_ids.take(pa.array(owners[part])), pa.ListArray.from_arrays(offsets, ids)]
+            columns.append(pa.array(np.diff(bounds[part[0] : part[-1] + 2])))
+            yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_IDS, MATCH_COUNT])
+
+
+def counts(event_ids: pa.Array, found: list[_Found]) -> Batches:
+    """One row per event that matched anything here, without the ids."""
+    total = np.zeros(len(event_ids), np.int64)
+    for one in found:
+        total += np.diff(one.offsets)
+    matched = np.flatnonzero(total)
+    columns = [event_ids.take(pa.array(matched)), pa.array(total[matched])]
+    yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, MATCH_COUNT])
+
+
+SHAPES: dict[str, Callable[[pa.Array, list[_Found]], Batches]] = {"pairs": pairs, "lists": lists, "counts": counts}
+
+
+# -- the two plans ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatchEverywhere:
+    """Every task has all segments; events alone are partitioned."""
+
+    root: str
+    segments: tuple[Entry, ...]
+    shape: str
+    __name__: str = "tamis_match"  # shown by Spark's explain
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            if len(batch):
+                found = [_match_segment(self.root, one, batch.column(EVENT)) for one in self.segments]
+                yield from SHAPES[self.shape](batch.column(EVENT_ID), found)
+
+
+@lru_cache(16)
+def _router(groups: tuple[tuple[Entry, ...], ...]) -> Router:
+    """A group lists what any of its segments lists."""
+    united = [np.bitwise_or.reduce([np.frombuffer(one.keys, np.uint8) for one in group]) for group in groups]
+    return Router([one.tobytes() for one in united])
+
+
+@dataclass(frozen=True)
+class RouteToGroups:
+    """Events → a copy for each group of segments that may match them, marked with its number."""
+
+    groups: tuple[tuple[Entry, ...], ...]
+    __name__: str = "tamis_route"
+
+    def __call__(self, batches: Batches) -> Batches:
+        router = _router(self.groups)
+        for batch in batches:
+            rows, groups = np.nonzero(router.routes(batch.column(EVENT)))
+            sent = batch.take(pa.array(rows))
+            yield sent.append_column(GROUP, pa.array(groups.astype(np.int32)))
+
+
+@dataclass(frozen=True)
+class MatchGroups:
+    """Every task has the segments of the groups that its events were sent to."""
+
+    root: str
+    groups: tuple[tuple[Entry, ...], ...]
+    shape: str
+    __name__: str = "tamis_match_groups"
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            numbers = batch.column(GROUP).to_numpy()
+            for number in np.unique(numbers):
+                part = batch.take(pa.array(np.flatnonzero(numbers == number)))
+                found = [_match_segment(self.root, one, part.column(EVENT)) for one in self.groups[number]]
+                yield from SHAPES[self.shape](part.column(EVENT_ID), found)
