@@ -49,9 +49,7 @@ class Source:
         if (self.column is None) == (self.constant is None):
             raise OptionError("expected either a column or a constant")
         if self.type is not None and self.type.lower().startswith(("timestamp", "date")):
-            raise OptionError(
-                f"type {self.type!r}: text without a zone is no instant; give format and zone, or leave ISO 8601 as it is"
-            )
+            raise OptionError(f"type {self.type!r}: expected no type but format and zone, or leave ISO 8601 as it is")
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,8 @@ class Router:
         kind = value.type
         plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         raw = value.as_py() if plain or pa.types.is_string(kind) else None
-        return np.logical_or(self._lists[_bit(name)], self._lists[_bit(_value_key(name, raw))])
+        met: npt.NDArray[np.bool_] = self._lists[_bit(name)] | self._lists[_bit(_value_key(name, raw))]
+        return met
 
     def _add_event(self, found: npt.NDArray[np.bool_], row: int, raw: Mapping[str, object], prefix: str = "") -> None:
         for key, value in raw.items():
