@@ -57,7 +57,7 @@ def listings() -> list[dict[str, object]]:
 @pytest.fixture
 def events(spark: SparkSession, listings: list[dict[str, object]]) -> DataFrame:
     ddl = (
-        "event_type array<string>, price double, reserve double, quantity int, period string, category string, "
+        "event_type array<string>, price bigint, reserve bigint, quantity int, period string, category string, "
         "material array<string>"
     )
     return spark.createDataFrame(list(enumerate(listings)), f"event_id int, event struct<{ddl}>")
@@ -185,7 +185,7 @@ def test_strict_stops_and_leaves_nothing(spark: SparkSession, tmp_path: Path) ->
     path = tmp_path / "index"
 
     with pytest.raises(
-        OptionError, match="1 subscriptions cannot be read, and strict allows none; the first is 'b': column"
+        OptionError, match="1 subscriptions cannot be read, and strict allows none; the first is 'b'"
     ):
         ts.index(frame_of(spark, [("a", "price < 10"), ("b", "price <")]), SCHEMA, str(path), strict=True)
 

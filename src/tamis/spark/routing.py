@@ -93,7 +93,7 @@ class Router:
     """Tells events the segments, or the groups of segments, that may match them."""
 
     def __init__(self, bitmaps: list[bytes]) -> None:
-        packed = np.array([np.frombuffer(one, np.uint8) for one in bitmaps]).reshape(len(bitmaps), _BITS // 8)
+        packed = np.frombuffer(b"".join(bitmaps), np.uint8).reshape(len(bitmaps), _BITS // 8)
         self._lists = np.unpackbits(packed, axis=1).astype(bool).T  # bit → which segments list it
 
     def routes(self, events: pa.Array) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,35 @@
+"""Options that every command on Spark has."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tamis.errors import OptionError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["add_spark_options", "start_spark", "whole"]
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--master", default="local[*]", help="Spark's master (default local[*]: all cores here)")
+    parser.add_argument("--memory", default="2g", help="memory of the driver (default 2g)")
+
+
+def start_spark(arguments: argparse.Namespace) -> SparkSession:
+    """The session; a missing package is the user's to install."""
+    try:
+        from tamis import spark as ts
+
+        return ts.session(arguments.master, arguments.memory)
+    except ModuleNotFoundError as error:
+        raise OptionError(f"no package {error.name!r} here; run: pip install 'tamis[spark]'") from None
+
+
+def whole(text: str) -> int:
+    """A whole number from 0 on, for argparse."""
+    if not (text.isascii() and text.isdigit() and len(text) < 13):
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, found {text[:40]!r}")
+    return int(text)
