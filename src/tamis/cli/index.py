@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             done = ts.update(path, subscriptions, strict=arguments.strict)
     print(
         f"{path}: version {done.version} has {done.subscriptions:,} subscriptions in {done.segments} segments, "
-        f"{done.size / 1e6:,.1f} MB"
+        f"{done.size_bytes / 1e6:,.1f} MB"
     )
     if done.removed:
         print(f"{done.removed:,} subscriptions were replaced or deleted")

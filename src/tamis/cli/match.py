@@ -10,13 +10,16 @@ Files are Parquet, JSON lines or CSV. Writes matches/ and rejected/ (events that
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tamis.cli.files import read_schema
 from tamis.cli.index import tell_rejected
 from tamis.cli.spark_options import add_spark_options, start_spark
 from tamis.errors import OptionError
+
+if TYPE_CHECKING:
+    from tamis.spark.jobs import Matched
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,31 +37,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tamis.spark.files import check_new
-
-    check_new(arguments.out)
     if arguments.subscriptions and not arguments.schema:
         raise OptionError("expected --schema beside --subscriptions, found none")
     given = read_schema(arguments.schema) if arguments.schema else None
     spark = start_spark(arguments)
     from tamis import spark as ts
-    from tamis.spark.files import read_events, read_subscriptions, write
-    from tamis.spark.manifest import read_manifest
+    from tamis.spark.files import read_subscriptions
+    from tamis.spark.jobs import MatchJob, new_folder
     from tamis.spark.progress import progress
-    from tamis.spark.storage import storage
 
-    out, path = Path(arguments.out), arguments.index
-    if arguments.subscriptions and given is not None:
-        path = str(out / "index")
-        with progress(spark, "compiling"):
-            done = ts.index(read_subscriptions(spark, arguments.subscriptions), given, path, strict=arguments.strict)
-        tell_rejected(path, done.rejected)
-    manifest = read_manifest(storage(path), path, arguments.version)
-    events = read_events(spark, arguments.events, manifest.schema).cache()
-    valid, rejected = ts.validate(events, manifest.schema)
-    start = time.perf_counter()
-    with progress(spark, "matching"):
-        found = ts.match(valid, path, version=manifest.version, explode=not arguments.wide, plan=arguments.plan)
-        write(rejected, str(out / "rejected"))
-        write(found, str(out / "matches"))
+    with new_folder(arguments.out) as out:
+        path = arguments.index or str(out / "index")
+        if arguments.subscriptions and given is not None:
+            with progress(spark, "compiling"):
+                subscriptions = read_subscriptions(spark, arguments.subscriptions)
+                done = ts.index(subscriptions, given, path, strict=arguments.strict)
+            print(f"{done.subscriptions:,} subscriptions compiled")
+            tell_rejected(path, done.rejected)
+        job = MatchJob(
+            arguments.events, path, arguments.version, arguments.wide, arguments.plan, arguments.strict
+        )
+        _tell(job.run(spark, out), out)
     return 0
+
+
+def _tell(done: Matched, out: Path) -> None:
+    rate = (done.events - done.rejected) / done.seconds
+    print(f"{done.events:,} events read, {done.rejected:,} rejected{':' if done.rejected else ''}")
+    for id, rule, reason in done.examples:
+        print(f"  {id}: {rule + ': ' if rule else ''}{reason}")
+    print(f"{done.matches:,} matches against version {done.version} in {done.seconds:.1f} s, {rate:,.0f} events/s")
+    print(f"{out / 'matches'}: the matches; {out / 'rejected'}: the rejected events")

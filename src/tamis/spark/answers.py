@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.segments.events import Batch
+from tamis.spark.build import open_entry
 from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS
-from tamis.spark.manifest import Entry
+from tamis.spark.manifest import Entry, Manifest
 from tamis.spark.routing import Router
-from tamis.spark.segment_store import check_segment, open_segment
-from tamis.spark.storage import fetch, join
+from tamis.spark.segment_store import Opened, read_batch
 
 __all__ = ["GROUP", "MOST_IDS", "SHAPES", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
 
@@ -28,55 +29,34 @@ Batches = Iterator[pa.RecordBatch]
 
 
 class _Found(NamedTuple):
-    """One segment's answer to a batch: event `i` matched `ids[rows[offsets[i]:offsets[i + 1]]]`."""
+    """One segment's answer to a batch: event `i` matched the rows from `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: Longs
-    rows: Longs
-    ids: pa.Array
+    rows: npt.NDArray[np.integer]
+    segment: Opened
 
 
-@lru_cache(4096)
-def _removed(uri: str) -> Longs:
-    found: Longs = np.load(fetch(uri))
-    return found
-
-
-@lru_cache(4096)
-def _checked(uri: str, checksum: str) -> str:
-    """The segment's local path, once it is known to be what was committed."""
-    path = fetch(uri)
-    check_segment(path, checksum)
-    return str(path)
-
-
-def _match_segment(root: str, entry: Entry, events: pa.Array) -> _Found:
-    segment = open_segment(_checked(join(root, entry.path), entry.checksum))
-    offsets, rows = segment.match(events)
-    if entry.removed is not None:
-        gone = np.zeros(len(segment.ids), bool)
-        gone[_removed(join(root, entry.removed))] = True
-        kept = ~gone[rows]
-        offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
-        rows = rows[kept]
-    return _Found(offsets, rows, segment.ids)
+def _found(batch: Batch, segments: list[Opened]) -> Iterator[_Found]:
+    for segment in segments:
+        yield _Found(*segment.match(batch), segment)
 
 
 # -- the three shapes of an answer --------------------------------------------------------------------------------
 
 
-def pairs(event_ids: pa.Array, found: list[_Found]) -> Batches:
+def pairs(event_ids: pa.Array, batch: Batch, segments: list[Opened]) -> Batches:
     """One row per match, in batches of bounded size."""
-    for one in found:
+    for one in _found(batch, segments):
         owners = np.repeat(np.arange(len(event_ids)), np.diff(one.offsets))
         for start in range(0, len(one.rows), MOST_IDS):
             part = slice(start, start + MOST_IDS)
-            columns = [event_ids.take(pa.array(owners[part])), one.ids.take(pa.array(one.rows[part]))]
+            columns = [event_ids.take(pa.array(owners[part])), one.segment.ids(one.rows[part])]
             yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_ID])
 
 
-def lists(event_ids: pa.Array, found: list[_Found]) -> Batches:
+def lists(event_ids: pa.Array, batch: Batch, segments: list[Opened]) -> Batches:
     """One row per event and segment that matched; more than `MOST_IDS` ids go on in further rows."""
-    for one in found:
+    for one in _found(batch, segments):
         counts = np.diff(one.offsets)
         pieces = -(-counts // MOST_IDS)
         owners = np.repeat(np.arange(len(counts)), pieces)
@@ -92,24 +72,34 @@ def _list_batches(event_ids: pa.Array, one: _Found, owners: Longs, bounds: Longs
     for part in np.split(np.arange(len(owners)), cuts):
         if len(part):
             first, last = bounds[part[0]], bounds[part[-1] + 1]
-            ids = one.ids.take(pa.array(one.rows[first:last]))
+            ids = one.segment.ids(one.rows[first:last])
             offsets = pa.array((bounds[part[0] : part[-1] + 2] - first).astype(np.int32))
             columns = [event_ids.take(pa.array(owners[part])), pa.ListArray.from_arrays(offsets, ids)]
             columns.append(pa.array(np.diff(bounds[part[0] : part[-1] + 2])))
             yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_IDS, MATCH_COUNT])
 
 
-def counts(event_ids: pa.Array, found: list[_Found]) -> Batches:
+def counts(event_ids: pa.Array, batch: Batch, segments: list[Opened]) -> Batches:
     """One row per event that matched anything here, without the ids."""
     total = np.zeros(len(event_ids), np.int64)
-    for one in found:
-        total += np.diff(one.offsets)
+    for segment in segments:
+        total += segment.count(batch)
     matched = np.flatnonzero(total)
     columns = [event_ids.take(pa.array(matched)), pa.array(total[matched])]
     yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, MATCH_COUNT])
 
 
-SHAPES: dict[str, Callable[[pa.Array, list[_Found]], Batches]] = {"pairs": pairs, "lists": lists, "counts": counts}
+SHAPES: dict[str, Callable[[pa.Array, Batch, list[Opened]], Batches]] = {
+    "pairs": pairs,
+    "lists": lists,
+    "counts": counts,
+}
+
+
+def _answer(root: str, manifest: Manifest, entries: tuple[Entry, ...], events: pa.RecordBatch, shape: str) -> Batches:
+    event_ids = events.column(EVENT_ID)
+    batch = read_batch(events.column(EVENT), event_ids, manifest.schema)
+    return SHAPES[shape](event_ids, batch, [open_entry(root, manifest, one) for one in entries])
 
 
 # -- the two plans ------------------------------------------------------------------------------------------------
@@ -120,15 +110,14 @@ class MatchEverywhere:
     """Every task has all segments; events alone are partitioned."""
 
     root: str
-    segments: tuple[Entry, ...]
+    manifest: Manifest
     shape: str
     __name__: str = "tamis_match"  # shown by Spark's explain
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             if len(batch):
-                found = [_match_segment(self.root, one, batch.column(EVENT)) for one in self.segments]
-                yield from SHAPES[self.shape](batch.column(EVENT_ID), found)
+                yield from _answer(self.root, self.manifest, self.manifest.segments, batch, self.shape)
 
 
 @lru_cache(16)
@@ -158,6 +147,7 @@ class MatchGroups:
     """Every task has the segments of the groups that its events were sent to."""
 
     root: str
+    manifest: Manifest
     groups: tuple[tuple[Entry, ...], ...]
     shape: str
     __name__: str = "tamis_match_groups"
@@ -167,5 +157,4 @@ class MatchGroups:
             numbers = batch.column(GROUP).to_numpy()
             for number in np.unique(numbers):
                 part = batch.take(pa.array(np.flatnonzero(numbers == number)))
-                found = [_match_segment(self.root, one, part.column(EVENT)) for one in self.groups[number]]
-                yield from SHAPES[self.shape](part.column(EVENT_ID), found)
+                yield from _answer(self.root, self.manifest, self.groups[number], part, self.shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,13 +16,14 @@ import pyarrow.parquet as pq
 
 from tamis.errors import LanguageError, OptionError
 from tamis.model import Schema
+from tamis.segments.statistics import Statistics
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
-from tamis.spark.manifest import Entry
+from tamis.spark.manifest import Entry, Manifest
 from tamis.spark.routing import bitmap
-from tamis.spark.segment_store import Rejected, file_checksum, open_segment, write_segment
+from tamis.spark.segment_store import Opened, Rejected, check_segment, file_checksum, open_segment, write_segment
 from tamis.spark.storage import fetch, join, put
 
-__all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "WriteIds"]
+__all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "WriteIds", "open_entry"]
 
 KEY, COPIES = "key", "copies"
 MOST_ROWS = 1_000_000
@@ -54,6 +56,7 @@ class Build:
 
     root: str
     schema: Schema
+    statistics: Statistics | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
@@ -73,7 +76,7 @@ class Build:
         name = _new_name("segments", ".segment")
         with tempfile.TemporaryDirectory() as folder:
             draft = Path(folder, "segment")
-            unread = write_segment(draft, ids, texts, self.schema)
+            unread = write_segment(draft, ids, texts, self.schema, self.statistics)
             checksum, size = file_checksum(draft), draft.stat().st_size
             put(join(self.root, name), draft)
         rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
@@ -117,6 +120,22 @@ def _put_parquet(uri: str, table: pa.Table) -> None:
         put(uri, draft)
 
 
+@lru_cache(4096)
+def _checked(uri: str, checksum: str) -> str:
+    """A segment's local path, once it is known to be what was committed."""
+    path = fetch(uri)
+    if checksum:
+        check_segment(path, checksum)
+    return str(path)
+
+
+def open_entry(root: str, manifest: Manifest, entry: Entry) -> Opened:
+    """A segment of a version, or one that is about to be (it has no checksum yet)."""
+    removed = None if entry.removed is None else str(fetch(join(root, entry.removed)))
+    path = _checked(join(root, entry.path), entry.checksum)
+    return open_segment(path, manifest.schema, manifest.known, removed)
+
+
 @dataclass(frozen=True)
 class WriteIds:
     """Batches of (id) → the names of files that list them."""
@@ -133,10 +152,10 @@ class WriteIds:
 
 @dataclass(frozen=True)
 class Mark:
-    """Numbers of old segments → which of their rows are gone, because the id is in a list or in a new segment."""
+    """Numbers of a version's segments → which of their rows are gone: the id is in a list or in a new segment."""
 
     root: str
-    old: tuple[Entry, ...]
+    before: Manifest
     new: tuple[str, ...]
     lists: tuple[str, ...]
 
@@ -145,24 +164,24 @@ class Mark:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 gone = self._gone() if gone is None else gone
-                marked = self._mark(self.old[number], gone)
+                marked = self._mark(self.before.segments[number], gone)
                 if marked is not None:
                     yield pa.RecordBatch.from_pylist([dict(zip(_MARKED.names, marked, strict=True))], _MARKED)
 
     def _gone(self) -> pa.Array:
         listed = [pq.read_table(fetch(join(self.root, name)))[ID].combine_chunks() for name in self.lists]
-        replaced = [open_segment(str(fetch(join(self.root, name)))).ids for name in self.new]
-        return pa.concat_arrays([one for one in (*listed, *replaced) if len(one)])
+        fresh = [open_entry(self.root, self.before, Entry(name, 0, 0, "", b"")) for name in self.new]
+        replaced = [one.ids(one.subscriptions()) for one in fresh]
+        return pa.concat_arrays([*listed, *replaced])
 
     def _mark(self, entry: Entry, gone: pa.Array) -> tuple[str, str, int] | None:
-        ids = open_segment(str(fetch(join(self.root, entry.path)))).ids
-        if not len(ids):
+        segment = open_entry(self.root, self.before, entry)
+        living = segment.subscriptions()
+        rows = living[pc.is_in(segment.ids(living), gone).to_numpy(zero_copy_only=False)]
+        if not len(rows):
             return None
-        rows = np.flatnonzero(pc.is_in(ids, gone.cast(ids.type)).to_numpy(zero_copy_only=False))
         if entry.removed is not None:
-            rows = np.union1d(rows, np.load(fetch(join(self.root, entry.removed))))
-        if len(rows) == entry.removed_count:
-            return None
+            rows = np.concatenate([rows, np.load(fetch(join(self.root, entry.removed)))])
         name = _new_name("removed", ".npy")
         with tempfile.TemporaryDirectory() as folder:
             draft = Path(folder, "rows.npy")

@@ -18,7 +18,7 @@ from tamis.spark.mapping import Mapping, Source
 __all__ = ["check_new", "read_events", "read_feed", "read_subscriptions", "write"]
 
 _FORMATS = {"parquet": "parquet", "jsonl": "json", "json": "json", "ndjson": "json", "csv": "csv"}
-_TYPES = {Integer: "bigint", Number: "double", Boolean: "boolean"}
+_TYPES: dict[type, str] = {Integer: "bigint", Number: "double", Boolean: "boolean"}
 
 
 def _format(path: str) -> str:
@@ -32,7 +32,7 @@ def _format(path: str) -> str:
 
 
 def read_feed(spark: SparkSession, path: str) -> DataFrame:
-    """A publisher's file with its own columns. CSV has a header, and its values stay text until a mapping casts them."""
+    """A publisher's file with its own columns. CSV has a header; its values are text until a mapping casts them."""
     _check_there(path)
     reader = spark.read.option("header", True) if _format(path) == "csv" else spark.read
     with told():

@@ -13,6 +13,7 @@ from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, String
 
 from tamis.errors import OptionError, SchemaError
 from tamis.model import Schema
+from tamis.segments.statistics import Statistics
 from tamis.spark.build import BUILT, COPIES, KEY, Build
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.failures import told
@@ -35,16 +36,24 @@ class Commit(NamedTuple):
     version: int
     subscriptions: int
     segments: int
-    bytes: int
+    size_bytes: int
     rejected: int
     removed: int = 0
 
 
-def index(subscriptions: DataFrame, schema: Schema, path: str, *, strict: bool = False) -> Commit:
+def index(
+    subscriptions: DataFrame,
+    schema: Schema,
+    path: str,
+    *,
+    statistics: Statistics | None = None,
+    strict: bool = False,
+) -> Commit:
     """Make the subscriptions (`id`, `expression`) the next version of the index at `path`, whole.
 
     What cannot be read goes into a table of its own (`rejected_subscriptions`); with `strict` it stops the build
-    instead. An index that exists keeps its older versions, and its schema may only be extended.
+    instead. An index that exists keeps its older versions, and its schema may only be extended. `statistics` come
+    from `analyze` and fit the index to the events; answers do not depend on them.
     """
     place = storage(path)
     before = latest(place, writing=True)
@@ -53,10 +62,11 @@ def index(subscriptions: DataFrame, schema: Schema, path: str, *, strict: bool =
     elif any(place.list(".")):
         raise OptionError(f"{path}: expected a new folder or an index, found a folder with other files")
     known = subscriptions_of(subscriptions)
-    built = build(known, schema, path)
     id_type = known.schema[ID].dataType.simpleString()
-    manifest = Manifest(before.version + 1 if before else 1, schema, id_type, entries(built))
-    return finish(place, path, manifest, built, strict=strict)
+    found = statistics.to_json() if statistics is not None else None
+    manifest = Manifest(before.version + 1 if before else 1, schema, id_type, (), statistics=found)
+    built = build(known, path, manifest)
+    return finish(place, path, replace(manifest, segments=entries(built)), built, strict=strict)
 
 
 def _check_extends(before: Schema, after: Schema, path: str) -> None:
@@ -83,9 +93,9 @@ def subscriptions_of(frame: DataFrame) -> DataFrame:
     return frame.select(F.col(ID).cast("bigint" if whole else "string"), EXPRESSION)
 
 
-def build(subscriptions: DataFrame, schema: Schema, path: str) -> list[Row]:
+def build(subscriptions: DataFrame, path: str, manifest: Manifest) -> list[Row]:
     """Write the segments, in parallel: one row of `BUILT` for each."""
-    keyed = subscriptions.withColumn(KEY, key_of(F.col(EXPRESSION), schema))
+    keyed = subscriptions.withColumn(KEY, key_of(F.col(EXPRESSION), manifest.schema))
     with told():
         copies = keyed.groupBy(ID).agg(F.count("*").alias(COPIES), F.count_if(selective(F.col(KEY))).alias("s"))
         total, most, chosen = copies.agg(F.sum(COPIES), F.max(COPIES), F.sum("s")).collect()[0]
@@ -95,7 +105,8 @@ def build(subscriptions: DataFrame, schema: Schema, path: str) -> list[Row]:
             keyed = keyed.join(copies.filter(F.col(COPIES) > 1).drop("s"), ID, "left")
         else:
             keyed = keyed.withColumn(COPIES, F.lit(None).cast("bigint"))
-        return _spread(keyed, total, chosen).mapInArrow(Build(path, schema), BUILT).collect()
+        work = Build(path, manifest.schema, manifest.known)
+        return _spread(keyed, total, chosen).mapInArrow(work, BUILT).collect()
 
 
 def _spread(keyed: DataFrame, total: int, chosen: int) -> DataFrame:

@@ -14,13 +14,15 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import xxhash
 
 from tamis.errors import OptionError, SchemaError, SegmentError, WriteConflict
 from tamis.model import Schema
+from tamis.segments.statistics import Statistics
 from tamis.spark.storage import Storage
 
 __all__ = ["FOLDER", "Entry", "Manifest", "commit", "latest", "read_manifest", "versions"]
@@ -53,6 +55,11 @@ class Manifest:
     rejected: tuple[str, ...] = ()
     rejected_count: int = 0
     statistics: Mapping[str, Any] | None = None
+
+    @cached_property
+    def known(self) -> Statistics | None:
+        """What is known of events."""
+        return None if self.statistics is None else Statistics.from_json(self.statistics)
 
     @property
     def subscriptions(self) -> int:
@@ -125,7 +132,8 @@ def _whole(content: bytes) -> bytes | None:
 
 def _encode(manifest: Manifest) -> bytes:
     segments = [asdict(one) | {"keys": base64.b64encode(one.keys).decode()} for one in manifest.segments]
-    document = {**vars(manifest), "format": _FORMAT, "schema": manifest.schema.dumps(), "segments": segments}
+    document = {one.name: getattr(manifest, one.name) for one in fields(manifest)}
+    document |= {"format": _FORMAT, "schema": manifest.schema.dumps(), "segments": segments}
     return json.dumps(document, indent=1).encode()
 
 

@@ -71,11 +71,11 @@ def _match(events: DataFrame, path: str, version: int | None, shape: str, plan: 
     sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
     _log.info("%s: version %d, plan %s: %s, room for %d bytes", path, manifest.version, chosen, sizes, room)
     if chosen == "everywhere":
-        work = MatchEverywhere(path, manifest.segments, shape, f"tamis_match_everywhere_{sizes}")
+        work = MatchEverywhere(path, manifest, shape, f"tamis_match_everywhere_{sizes}")
         found = frame.mapInArrow(work, ddl)
     else:
         groups = _grouped(manifest.segments, room)
-        grouped = MatchGroups(path, groups, shape, f"tamis_match_{len(groups)}_groups_{sizes}")
+        grouped = MatchGroups(path, manifest, groups, shape, f"tamis_match_{len(groups)}_groups_{sizes}")
         found = _together(_routed(frame, groups), len(groups)).mapInArrow(grouped, ddl)
     return found.withColumn(VERSION, F.lit(manifest.version))
 

@@ -49,4 +49,5 @@ def _line(spark: SparkSession, what: str, seconds: float) -> str:
         tasks, finished = tasks + stage.numTasks(), finished + stage.numCompleteTasks()
         rows_in, rows_out = rows_in + stage.inputRecords(), rows_out + stage.outputRecords()
     bar = "█" * (20 * finished // max(tasks, 1))
-    return f"{what} {bar:░<20} {finished}/{tasks} tasks, {rows_in / seconds:,.0f} rows/s in, {rows_out:,} rows out, {seconds:.0f} s"
+    rows = f"{rows_in / seconds:,.0f} rows/s in, {rows_out:,} rows out"
+    return f"{what} {bar:░<20} {finished}/{tasks} tasks, {rows}, {seconds:.0f} s"

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.feather as feather
+import xxhash
 
-from tamis.engine import Engine
-from tamis.errors import EventError, LanguageError, LimitError, SegmentError, TamisError
-from tamis.model import Schema
+from tamis.errors import EventError, LimitError, SegmentError, TamisError
+from tamis.model import Event, Schema
+from tamis.segments.collection import Collection
+from tamis.segments.events import Batch, batch_of_arrow, batch_of_events
+from tamis.segments.ids import IdColumn
+from tamis.segments.segment import Segment, compile_segment
+from tamis.segments.statistics import Statistics
+from tamis.spark.checks import certain, leaves
 from tamis.spark.events import raw_events
 
-__all__ = ["Opened", "Rejected", "open_segment", "write_segment"]
+__all__ = ["Opened", "Rejected", "check_segment", "file_checksum", "open_segment", "read_batch", "write_segment"]
+
+Longs = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.integer]
 
 
 class Rejected(NamedTuple):
@@ -26,48 +36,93 @@ class Rejected(NamedTuple):
     error: TamisError
 
 
-def write_segment(path: Path, ids: pa.Array, texts: pa.Array, schema: Schema) -> list[Rejected]:
-    """Compile and write; rows that cannot be read are left out and told."""
-    engine = Engine(schema)
-    rejected = []
-    for row, (id, text) in enumerate(zip(ids.to_pylist(), texts.to_pylist(), strict=True)):
-        try:
-            if id is None:
-                raise LanguageError("expected a subscription id, found nothing", 1, text or "")
-            engine.subscribe(id, text)
-        except (LanguageError, LimitError) as error:
-            rejected.append(Rejected(row, error))
-    engine.save(path)
+def write_segment(
+    path: Path, ids: pa.Array, texts: pa.Array, schema: Schema, statistics: Statistics | None
+) -> list[Rejected]:
+    """Compile distinct ids and write the segment; rows that cannot be read are left out and told."""
+    compiled = compile_segment(_id_column(ids), texts, schema, statistics)
+    rejected = [Rejected(row, error) for row, error in compiled.rejected]
+    kept = np.setdiff1d(np.arange(len(ids)), [one.row for one in rejected])
+    table = pa.table({"id": ids, "expression": texts}).take(pa.array(kept))
+    feather.write_feather(table, str(path), compression="uncompressed")
     return rejected
 
 
+def _id_column(ids: pa.Array) -> IdColumn:
+    return IdColumn(ids if pa.types.is_integer(ids.type) else ids.cast(pa.large_string()))
+
+
 class Opened:
-    """An open segment. `ids[row]` is the id of the subscription in that row."""
+    """An open segment without the subscriptions that were removed since it was written."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        ids = engine.ids()
-        self.ids = pa.array(ids) if ids else pa.array([], pa.string())
-        self._rows = {id: row for row, id in enumerate(ids)}
+    def __init__(self, segment: Segment, schema: Schema) -> None:
+        self._segment = segment
+        self._collection = Collection(schema)
+        self._collection.adopt(segment)
+        self._string = pa.types.is_large_string(segment.ids.array.type)
 
-    def match(self, events: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Compressed sparse rows: offsets per event, and the rows of `ids`."""
-        matches = self._engine.match_many(list(_readable(events)))
-        rows = np.array([self._rows[id] for id in matches.ids], np.int64)
-        return matches.offsets, rows[matches.codes]
+    def ids(self, rows: Rows) -> pa.Array:
+        """The subscription ids of some rows."""
+        found = self._segment.ids.array.take(pa.array(rows))
+        return found.cast(pa.string()) if self._string else found
+
+    def subscriptions(self) -> Longs:
+        """One row for each living subscription."""
+        return self._segment.living
+
+    def match(self, batch: Batch) -> tuple[Longs, Rows]:
+        """Compressed sparse rows: offsets per event, and rows for `ids`."""
+        answer = self._collection.match_batch(batch)
+        return answer.offsets, answer.rows
+
+    def count(self, batch: Batch) -> Longs:
+        """The number of matches of each event."""
+        return self._collection.count_batch(batch)
 
 
-def _readable(events: pa.Array) -> Iterator[dict[str, object]]:
-    for raw in raw_events(events):
-        if isinstance(raw, EventError):
-            raise raw
-        yield dict(raw)
+_OPEN: dict[tuple[str, str | None], Opened] = {}
+"""What this process has open. Names of files never come twice, so the names are all the key that is needed."""
+
+_MOST_OPEN = 256
 
 
-@lru_cache(64)
-def open_segment(path: str) -> Opened:
-    """Opened once per process: names of segments never come twice, so the name is all the key that is needed."""
-    return Opened(Engine.open(path))
+def open_segment(path: str, schema: Schema, statistics: Statistics | None, removed: str | None = None) -> Opened:
+    """The segment at a path, opened once per process; the one that was not asked for longest is closed for a new one."""
+    key = (path, removed)
+    found = _OPEN.pop(key, None) or _open(path, schema, statistics, removed)
+    _OPEN[key] = found
+    if len(_OPEN) > _MOST_OPEN:
+        del _OPEN[next(iter(_OPEN))]
+    return found
+
+
+def _open(path: str, schema: Schema, statistics: Statistics | None, removed: str | None) -> Opened:
+    table = feather.read_table(path, memory_map=True)
+    ids, texts = (table[name].combine_chunks() for name in ("id", "expression"))
+    segment = compile_segment(_id_column(ids), texts, schema, statistics).segment
+    return Opened(segment if removed is None else segment.bury(np.load(removed)), schema)
+
+
+def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Batch:
+    """Events as the engine wants them; `EventError` names the one that is refused."""
+    if pa.types.is_struct(events.type) and not any(pa.types.is_map(column.type) for _, column in leaves(events)):
+        table = pa.Table.from_arrays(events.flatten(), [field.name for field in events.type])
+        if schema.open or not schema.event_types:
+            return batch_of_arrow(table, schema)
+        if certain(schema, events).all():
+            # The rules hold, and they are all that event types are for: without them columns are read whole.
+            return batch_of_arrow(table, replace(schema, event_types={}))
+    return batch_of_events(list(_read_each(events, event_ids, schema)), schema)
+
+
+def _read_each(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Iterator[Event]:
+    for row, raw in enumerate(raw_events(events)):
+        try:
+            if isinstance(raw, EventError):
+                raise raw
+            yield schema.event(raw)
+        except (EventError, LimitError) as error:
+            raise EventError(f"event {event_ids[row]}: {error}; let validate sort out such events first") from None
 
 
 def check_segment(path: Path, checksum: str) -> None:
@@ -77,8 +132,6 @@ def check_segment(path: Path, checksum: str) -> None:
 
 
 def file_checksum(path: Path) -> str:
-    import xxhash
-
     state = xxhash.xxh3_64()
     try:
         with path.open("rb") as file:

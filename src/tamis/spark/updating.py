@@ -33,7 +33,7 @@ def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
     found = known.schema[ID].dataType.simpleString()
     if found != before.id_type:
         raise OptionError(f"{path}: the index has ids of type {before.id_type}, the changes of type {found}")
-    built = build(known.filter(F.col(EXPRESSION).isNotNull()), before.schema, path)
+    built = build(known.filter(F.col(EXPRESSION).isNotNull()), path, before)
     fresh = entries(built)
     with told():
         lists = _write_deleted(known, path)
@@ -58,7 +58,7 @@ def _mark(
     if not before.segments or not (fresh or lists):
         return {}
     numbers = changes.sparkSession.range(len(before.segments))
-    mark = Mark(path, before.segments, tuple(one.path for one in fresh), lists)
+    mark = Mark(path, before, tuple(one.path for one in fresh), lists)
     return {row.path: row for row in numbers.mapInArrow(mark, MARKED).collect()}
 
 
