@@ -9,7 +9,6 @@ Writes schema.toml, subscriptions/ and events/ (Parquet) under --out. The same s
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from tamis.cli.spark_options import add_spark_options, start_spark, whole
 from tamis.workloads.catalogue import WORKLOADS, find_workload
@@ -29,24 +28,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     given = {name: getattr(arguments, name) for name in ("p", "a") if getattr(arguments, name) is not None}
     workload = find_workload(arguments.workload, **given)
-    from tamis.spark.files import check_new
-
-    check_new(arguments.out)
-    spark = start_spark(arguments)
+    spark = start_spark(arguments, new=arguments.out)
     from tamis import spark as ts
     from tamis.spark.files import write
+    from tamis.spark.jobs import new_folder
     from tamis.spark.progress import progress
 
-    out = Path(arguments.out)
-    out.mkdir(parents=True)
-    workload.schema().save(out / "schema.toml")
-    for name, make, count in (
-        ("subscriptions", ts.generate_subscriptions, arguments.subscriptions),
-        ("events", ts.generate_events, arguments.events),
-    ):
-        if count:
-            with progress(spark, f"generating {name}"):
-                write(make(spark, workload, count, arguments.seed), str(out / name))
-            print(f"{out / name}: {count:,} {name} of {workload.name}, seed {arguments.seed}")
-    print(f"{out / 'schema.toml'}: their schema")
+    with new_folder(arguments.out) as out:
+        workload.schema().save(out / "schema.toml")
+        print(f"{out / 'schema.toml'}: the schema of {workload.name}")
+        for name, make, count in (
+            ("subscriptions", ts.generate_subscriptions, arguments.subscriptions),
+            ("events", ts.generate_events, arguments.events),
+        ):
+            if count:
+                with progress(spark, f"generating {name}"):
+                    write(make(spark, workload, count, arguments.seed), str(out / name))
+                print(f"{out / name}: {count:,} {name}, seed {arguments.seed}")
     return 0

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.subscriptions and not arguments.schema:
         raise OptionError("expected --schema beside --subscriptions, found none")
     given = read_schema(arguments.schema) if arguments.schema else None
-    spark = start_spark(arguments)
+    spark = start_spark(arguments, new=arguments.out)
     from tamis import spark as ts
     from tamis.spark.files import read_subscriptions
     from tamis.spark.jobs import MatchJob, new_folder
@@ -54,9 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
                 done = ts.index(subscriptions, given, path, strict=arguments.strict)
             print(f"{done.subscriptions:,} subscriptions compiled")
             tell_rejected(path, done.rejected)
-        job = MatchJob(
-            arguments.events, path, arguments.version, arguments.wide, arguments.plan, arguments.strict
-        )
+        job = MatchJob(arguments.events, path, arguments.version, arguments.wide, arguments.plan, arguments.strict)
         _tell(job.run(spark, out), out)
     return 0
 

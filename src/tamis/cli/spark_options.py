@@ -18,12 +18,17 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", default="2g", help="memory of the driver (default 2g)")
 
 
-def start_spark(arguments: argparse.Namespace) -> SparkSession:
-    """The session; a missing package is the user's to install."""
+def start_spark(arguments: argparse.Namespace, new: str | None = None) -> SparkSession:
+    """The session, once it is sure that the output `new` does not exist; a missing package is the user's to install."""
     try:
         from tamis import spark as ts
+        from tamis.spark.files import check_new
 
-        return ts.session(arguments.master, arguments.memory)
+        if new is not None:
+            check_new(new)
+        spark = ts.session(arguments.master, arguments.memory)
+        spark.sparkContext.setLogLevel("OFF")  # a mistake is told in one line, by us
+        return spark
     except ModuleNotFoundError as error:
         raise OptionError(f"no package {error.name!r} here; run: pip install 'tamis[spark]'") from None
 

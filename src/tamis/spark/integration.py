@@ -35,12 +35,12 @@ def integrate(feed: DataFrame, mapping: Mapping) -> DataFrame:
         made[EVENT_TYPE] = _Made(feed, EVENT_TYPE, mapping.event_types)
     event = F.struct(*[one.value.alias(name) for name, one in made.items()])
     problems = [one.problem for one in made.values() if one.problem is not None]
-    unread = F.array_compact(F.array(*problems)) if problems else _NO_PROBLEM
+    unread = F.array_compact(F.array(*problems)).cast(_UNREAD) if problems else F.array().cast(_UNREAD)
     publisher = F.lit(mapping.publisher).cast("string")
     return feed.select(_event_id(feed, mapping), publisher.alias(PUBLISHER), event.alias(EVENT), unread.alias(UNREAD))
 
 
-_NO_PROBLEM = F.expr(f"cast(array() as array<struct<{ATTRIBUTE}: string, {REASON}: string>>)")
+_UNREAD = f"array<struct<{ATTRIBUTE}: string, {REASON}: string>>"
 
 
 def _event_id(feed: DataFrame, mapping: Mapping) -> Column:

@@ -87,7 +87,7 @@ _MOST_OPEN = 256
 
 
 def open_segment(path: str, schema: Schema, statistics: Statistics | None, removed: str | None = None) -> Opened:
-    """The segment at a path, opened once per process; the one that was not asked for longest is closed for a new one."""
+    """The segment at a path, opened once per process; the one unused for longest makes room for a new one."""
     key = (path, removed)
     found = _OPEN.pop(key, None) or _open(path, schema, statistics, removed)
     _OPEN[key] = found

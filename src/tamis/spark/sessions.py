@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from tamis.spark.java import java_home
 
 __all__ = ["SETTINGS", "session"]
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS: Mapping[str, str] = {
     # Timestamps are instants. In another zone Spark would read text without a zone as local time; Tamis reads UTC.
@@ -41,8 +44,7 @@ def session(master: str = "local[*]", memory: str = "2g", settings: Mapping[str,
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need what this Python has installed
     builder = SparkSession.builder.appName("tamis").master(master).config("spark.driver.memory", memory)
+    builder = builder.config("spark.driver.defaultJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}")
     for name, setting in {**SETTINGS, **(settings or {})}.items():
         builder = builder.config(name, setting)
-    found = builder.getOrCreate()
-    found.sparkContext.setLogLevel("ERROR")
-    return found
+    return builder.getOrCreate()

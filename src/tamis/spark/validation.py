@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from tamis.errors import EventError, LimitError
 from tamis.model import Schema
@@ -38,7 +38,7 @@ def validate(events: DataFrame, schema: Schema) -> tuple[DataFrame, DataFrame]:
 
 def _judgement(frame: DataFrame, schema: Schema) -> Column:
     # Marked nondeterministic, so that the optimizer neither repeats it nor moves it: it is the dear part.
-    judge = arrow_udf(_Judge(schema).judge, _DDL, ArrowUDFType.SCALAR).asNondeterministic()
+    judge = arrow_udf(_Judge(schema).judge, _DDL).asNondeterministic()  # type: ignore[call-overload]  # by type hints
     found: Column = judge(readable(frame))
     if UNREAD not in frame.columns:
         return found
