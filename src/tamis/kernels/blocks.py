@@ -1,7 +1,7 @@
 """Bitmap blocks: the ToPSS predicate table and bit matrix, turned round.
 
-A block holds up to 4,096 conjunctions, one bit each. For each slot that any of them uses it can produce, for every code,
-the bitmap of the members that admit the code; matching is the AND of one such bitmap per slot.
+A block holds up to 4,096 conjunctions, one bit each. For each slot that any of them uses it can produce, for every
+code, the bitmap of the members that admit the code; matching is the AND of one such bitmap per slot.
 
 As the code grows past an interval's ends, one member's bit flips: a *toggle*. Bitmaps are stored at some codes only
 (*bases*), the toggles between them in order, so that any domain, however large, is exact: take the last base at or

@@ -1,8 +1,8 @@
 """Access clusters: conjunctions under the hash of the equality constants that make them rare (Le Subscribe's equality
 clusters, generalised), their other constraints verified one by one.
 
-An *access* is a set of event columns. Its members are filed by the codes they want there, packed into one integer, under
-buckets of that integer's hash. An access without columns to hash is a plain list, looked at whenever its one
+An *access* is a set of event columns. Its members are filed by the codes they want there, packed into one integer,
+under buckets of that integer's hash. An access without columns to hash is a plain list, looked at whenever its one
 column (if any) has a value.
 """
 
@@ -49,7 +49,7 @@ class Clusters(NamedTuple):
 def bucket_of(key: np.uint64, bits: int) -> int:
     if bits == 0:
         return 0
-    return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+    return int((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 
 @kernel
@@ -110,9 +110,8 @@ def _key_fits(clusters: Clusters, access: int, key: np.uint64, events: Events, e
     """Whether the event has every code that a key packs."""
     for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
         width = clusters.shift[i] >> 8
-        code = np.int64(
-            (key >> np.uint64(clusters.shift[i] & 255)) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
-        )
+        mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+        code = int((key >> np.uint64(clusters.shift[i] & 255)) & mask)
         if not _has(events, event, clusters.column[i], code):
             return False
     return True
