@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -20,8 +17,8 @@ from tamis.segments.statistics import Statistics
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.manifest import Entry, Manifest
 from tamis.spark.routing import bitmap
-from tamis.spark.segment_store import Opened, Rejected, check_segment, file_checksum, open_segment, write_segment
-from tamis.spark.storage import fetch, join, put
+from tamis.spark.segment_store import Opened, Rejected, checksum_of, open_segment, write_segment
+from tamis.spark.storage import fetch, join, writing
 
 __all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "WriteIds", "open_entry"]
 
@@ -74,11 +71,9 @@ class Build:
         kept = np.setdiff1d(np.arange(len(table)), [one.row for one in rejected])
         ids, texts = (table[name].combine_chunks().take(pa.array(kept)) for name in (ID, EXPRESSION))
         name = _new_name("segments", ".segment")
-        with tempfile.TemporaryDirectory() as folder:
-            draft = Path(folder, "segment")
+        with writing(join(self.root, name)) as draft:
             unread = write_segment(draft, ids, texts, self.schema, self.statistics)
-            checksum, size = file_checksum(draft), draft.stat().st_size
-            put(join(self.root, name), draft)
+            checksum, size = checksum_of(draft), draft.stat().st_size
         rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
         refused = self._write_rejected(table, rejected) if rejected else None
         known = bitmap(pc.unique(table[KEY]).to_pylist())
@@ -114,26 +109,14 @@ def _no_subscriptions(table: pa.Table) -> Iterator[Rejected]:
 
 
 def _put_parquet(uri: str, table: pa.Table) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder, "table.parquet")
+    with writing(uri) as draft:
         pq.write_table(table, draft)
-        put(uri, draft)
-
-
-@lru_cache(4096)
-def _checked(uri: str, checksum: str) -> str:
-    """A segment's local path, once it is known to be what was committed."""
-    path = fetch(uri)
-    if checksum:
-        check_segment(path, checksum)
-    return str(path)
 
 
 def open_entry(root: str, manifest: Manifest, entry: Entry) -> Opened:
-    """A segment of a version, or one that is about to be (it has no checksum yet)."""
-    removed = None if entry.removed is None else str(fetch(join(root, entry.removed)))
-    path = _checked(join(root, entry.path), entry.checksum)
-    return open_segment(path, manifest.schema, manifest.known, removed)
+    """A segment of a version."""
+    removed = None if entry.removed is None else fetch(join(root, entry.removed))
+    return open_segment(fetch(join(root, entry.path)), entry.checksum, manifest.schema, removed)
 
 
 @dataclass(frozen=True)
@@ -156,7 +139,7 @@ class Mark:
 
     root: str
     before: Manifest
-    new: tuple[str, ...]
+    new: tuple[Entry, ...]
     lists: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -170,7 +153,7 @@ class Mark:
 
     def _gone(self) -> pa.Array:
         listed = [pq.read_table(fetch(join(self.root, name)))[ID].combine_chunks() for name in self.lists]
-        fresh = [open_entry(self.root, self.before, Entry(name, 0, 0, "", b"")) for name in self.new]
+        fresh = [open_entry(self.root, self.before, one) for one in self.new]
         replaced = [one.ids(one.subscriptions()) for one in fresh]
         return pa.concat_arrays([*listed, *replaced])
 
@@ -183,8 +166,6 @@ class Mark:
         if entry.removed is not None:
             rows = np.concatenate([rows, np.load(fetch(join(self.root, entry.removed)))])
         name = _new_name("removed", ".npy")
-        with tempfile.TemporaryDirectory() as folder:
-            draft = Path(folder, "rows.npy")
+        with writing(join(self.root, name)) as draft:
             np.save(draft, rows.astype(np.int64))
-            put(join(self.root, name), draft)
         return entry.path, name, len(rows)

@@ -10,20 +10,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.feather as feather
-import xxhash
 
 from tamis.errors import EventError, LimitError, SegmentError, TamisError
 from tamis.model import Event, Schema
+from tamis.segments import file as segments
 from tamis.segments.collection import Collection
 from tamis.segments.events import Batch, batch_of_arrow, batch_of_events
+from tamis.segments.file import save_segment
 from tamis.segments.ids import IdColumn
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.statistics import Statistics
 from tamis.spark.checks import certain, leaves
 from tamis.spark.events import raw_events
 
-__all__ = ["Opened", "Rejected", "check_segment", "file_checksum", "open_segment", "read_batch", "write_segment"]
+__all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "read_batch", "write_segment"]
 
 Longs = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.integer]
@@ -41,11 +41,8 @@ def write_segment(
 ) -> list[Rejected]:
     """Compile distinct ids and write the segment; rows that cannot be read are left out and told."""
     compiled = compile_segment(_id_column(ids), texts, schema, statistics)
-    rejected = [Rejected(row, error) for row, error in compiled.rejected]
-    kept = np.setdiff1d(np.arange(len(ids)), [one.row for one in rejected])
-    table = pa.table({"id": ids, "expression": texts}).take(pa.array(kept))
-    feather.write_feather(table, str(path), compression="uncompressed")
-    return rejected
+    save_segment(compiled.segment, path, schema)
+    return [Rejected(row, error) for row, error in compiled.rejected]
 
 
 def _id_column(ids: pa.Array) -> IdColumn:
@@ -86,21 +83,28 @@ _OPEN: dict[tuple[str, str | None], Opened] = {}
 _MOST_OPEN = 256
 
 
-def open_segment(path: str, schema: Schema, statistics: Statistics | None, removed: str | None = None) -> Opened:
-    """The segment at a path, opened once per process; the one unused for longest makes room for a new one."""
-    key = (path, removed)
-    found = _OPEN.pop(key, None) or _open(path, schema, statistics, removed)
+def open_segment(path: Path, checksum: str, schema: Schema, removed: Path | None = None) -> Opened:
+    """The segment with that checksum, opened once per process; the one unused for longest makes room for a new one."""
+    key = (str(path), None if removed is None else str(removed))
+    found = _OPEN.pop(key, None)
+    if found is None:
+        if checksum_of(path) != checksum:
+            raise SegmentError("expected the file that was committed, found another one", str(path))
+        segment = segments.open_segment(path, schema)
+        found = Opened(segment if removed is None else segment.bury(np.load(removed)), schema)
     _OPEN[key] = found
     if len(_OPEN) > _MOST_OPEN:
         del _OPEN[next(iter(_OPEN))]
     return found
 
 
-def _open(path: str, schema: Schema, statistics: Statistics | None, removed: str | None) -> Opened:
-    table = feather.read_table(path, memory_map=True)
-    ids, texts = (table[name].combine_chunks() for name in ("id", "expression"))
-    segment = compile_segment(_id_column(ids), texts, schema, statistics).segment
-    return Opened(segment if removed is None else segment.bury(np.load(removed)), schema)
+def checksum_of(path: Path) -> str:
+    """The two sums that a segment file begins with: they tell it from all others, and opening it verifies them."""
+    try:
+        with path.open("rb") as file:
+            return file.read(32)[16:].hex()
+    except OSError as error:
+        raise SegmentError(f"cannot be read: {error.strerror}", str(path)) from None
 
 
 def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Batch:
@@ -123,20 +127,3 @@ def _read_each(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Iterato
             yield schema.event(raw)
         except (EventError, LimitError) as error:
             raise EventError(f"event {event_ids[row]}: {error}; let validate sort out such events first") from None
-
-
-def check_segment(path: Path, checksum: str) -> None:
-    """The file must be the one that was committed."""
-    if file_checksum(path) != checksum:
-        raise SegmentError("the checksum does not fit the manifest: the file is damaged or cut short", str(path))
-
-
-def file_checksum(path: Path) -> str:
-    state = xxhash.xxh3_64()
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                state.update(chunk)
-    except OSError as error:
-        raise SegmentError(f"cannot be read: {error.strerror}", str(path)) from None
-    return state.hexdigest()

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,7 +26,7 @@ from pyspark.sql import SparkSession
 
 from tamis.errors import OptionError, SegmentError
 
-__all__ = ["Storage", "fetch", "join", "put", "storage"]
+__all__ = ["Storage", "fetch", "join", "storage", "writing"]
 
 
 class Storage:
@@ -138,16 +140,21 @@ def _local(uri: str) -> str | None:
 # -- in a worker ------------------------------------------------------------------------------------------------
 
 
-def put(uri: str, local_copy: Path) -> None:
-    """Make a finished local file known under its name; the name is new, so nothing is overwritten."""
+@contextmanager
+def writing(uri: str) -> Iterator[Path]:
+    """A local file to write; afterwards it lies under its name. The name is new and nobody knows it until a manifest
+    does, so it need not appear at once."""
     target = _local(uri)
     if target is not None:
         Path(target).parent.mkdir(parents=True, exist_ok=True)
-        fs.copy_files(str(local_copy), target)
+        yield Path(target)
         return
-    system, path = fs.FileSystem.from_uri(uri)
-    system.create_dir(path.rpartition("/")[0], recursive=True)
-    fs.copy_files(str(local_copy), path, destination_filesystem=system)
+    with tempfile.TemporaryDirectory() as folder:
+        draft = Path(folder, uri.rpartition("/")[2])
+        yield draft
+        system, path = fs.FileSystem.from_uri(uri)
+        system.create_dir(path.rpartition("/")[0], recursive=True)
+        fs.copy_files(str(draft), path, destination_filesystem=system)
 
 
 def fetch(uri: str) -> Path:

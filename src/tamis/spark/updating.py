@@ -58,7 +58,7 @@ def _mark(
     if not before.segments or not (fresh or lists):
         return {}
     numbers = changes.sparkSession.range(len(before.segments))
-    mark = Mark(path, before, tuple(one.path for one in fresh), lists)
+    mark = Mark(path, before, fresh, lists)
     return {row.path: row for row in numbers.mapInArrow(mark, MARKED).collect()}
 
 
