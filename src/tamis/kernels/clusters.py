@@ -49,7 +49,8 @@ class Clusters(NamedTuple):
 def bucket_of(key: np.uint64, bits: int) -> int:
     if bits == 0:
         return 0
-    return int((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+    # Numba leaves int() of an unsigned number unsigned, and unsigned plus signed is a float: hence np.int64.
+    return int(np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits)))
 
 
 @kernel
@@ -111,7 +112,7 @@ def _key_fits(clusters: Clusters, access: int, key: np.uint64, events: Events, e
     for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
         width = clusters.shift[i] >> 8
         mask = (np.uint64(1) << np.uint64(width)) - np.uint64(1)
-        code = int((key >> np.uint64(clusters.shift[i] & 255)) & mask)
+        code = int(np.int64((key >> np.uint64(clusters.shift[i] & 255)) & mask))
         if not _has(events, event, clusters.column[i], code):
             return False
     return True
