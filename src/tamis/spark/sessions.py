@@ -18,9 +18,6 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 SETTINGS: Mapping[str, str] = {
     # Timestamps are instants. In another zone Spark would read text without a zone as local time; Tamis reads UTC.
     "spark.sql.session.timeZone": "UTC",
-    # The driver talks to itself; without this a laptop that changes networks loses its own driver.
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
     # Nobody looks at the page of a job that lasts a minute, and its port may be taken.
     "spark.ui.enabled": "false",
     # Our own line says how far the job is; Spark's bar would be written over it.
@@ -35,6 +32,13 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.catalogImplementation": "in-memory",
 }
 
+LOCAL_SETTINGS: Mapping[str, str] = {
+    # The driver talks to itself; without this a laptop that changes networks loses its own driver.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+"""Where executor and driver are one process."""
+
 
 def session(master: str = "local[*]", memory: str = "2g", settings: Mapping[str, str] | None = None) -> SparkSession:
     """The running session, or a new one on a Java that is new enough. `JavaError` says what to install.
@@ -45,6 +49,7 @@ def session(master: str = "local[*]", memory: str = "2g", settings: Mapping[str,
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need what this Python has installed
     builder = SparkSession.builder.appName("tamis").master(master).config("spark.driver.memory", memory)
     builder = builder.config("spark.driver.defaultJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}")
-    for name, setting in {**SETTINGS, **(settings or {})}.items():
+    local = LOCAL_SETTINGS if master.startswith("local") else {}
+    for name, setting in {**SETTINGS, **local, **(settings or {})}.items():
         builder = builder.config(name, setting)
     return builder.getOrCreate()

@@ -1,13 +1,14 @@
-"""One local session for all quick tests of the pipeline."""
+"""One local session for all quick tests of the pipeline, its commands and its pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from pyspark.sql import SparkSession
 
-from tamis.spark.sessions import session
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 TEST_SETTINGS = {
     # Two partitions show what a shuffle breaks; more only cost tasks on a small machine.
@@ -21,7 +22,7 @@ TEST_SETTINGS = {
     # Neither is worth its work on small data, and fewer threads start.
     "spark.sql.adaptive.enabled": "false",
     "spark.cleaner.referenceTracking": "false",
-    # An old zone with summer time: whatever depends on the session's zone shows.
+    # A zone with a history: whatever depends on the session's zone shows.
     "spark.sql.session.timeZone": "America/Sao_Paulo",
 }
 
@@ -29,6 +30,17 @@ TEST_SETTINGS = {
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Start-up takes ten seconds or so, hence once per test process."""
+    from tamis.spark.sessions import session
+
     found = session("local[2]", memory="1g", settings=TEST_SETTINGS)
     yield found
     found.stop()
+
+
+@pytest.fixture
+def spark_for_commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The commands find this session running; they say so little because they turn Spark's own log off."""
+    monkeypatch.setattr("tamis.spark.sessions.session", lambda *_, **__: spark)
+    monkeypatch.setattr("tamis.spark.session", lambda *_, **__: spark, raising=False)
+    yield
+    spark.sparkContext.setLogLevel("ERROR")
