@@ -94,7 +94,7 @@ def test_publishers_with_different_columns_make_one_stream_of_events(spark: Spar
         ("[attributes]\nprice = { colum = 'x' }", "found 'colum'; did you mean 'column'"),
         ("[attributes]\nprice = { factor = 2 }", "expected either a column or a constant"),
         ("[attributes]\nprice = { column = 'x', factor = 'y' }", "factor: expected a number"),
-        ("[attributes]\nwhen = { column = 'x', type = 'timestamp' }", "give format and zone"),
+        ("[attributes]\nwhen = { column = 'x', type = 'timestamp' }", "expected no type but format and zone"),
         ("[attributes", "expected TOML"),
     ],
 )

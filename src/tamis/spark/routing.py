@@ -99,6 +99,8 @@ class Router:
     def routes(self, events: pa.Array) -> npt.NDArray[np.bool_]:
         """A row per event, a column per segment."""
         found = np.repeat(self._lists[_bit(EVERY)][None, :], len(events), axis=0)
+        if not found.size:
+            return found
         if pa.types.is_struct(events.type):
             for name, column in leaves(events):
                 self._add_column(found, name, column)
