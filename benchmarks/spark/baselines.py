@@ -66,10 +66,9 @@ def _split() -> str:
     return " UNION ALL ".join(parts)
 
 
-_VALUES = " UNION ALL ".join(
-    [f"SELECT event_id, '{name}' AS attribute, {name} AS word, CAST(NULL AS BIGINT) AS number FROM e WHERE {name} IS NOT NULL" for name in STRINGS]
-    + [f"SELECT event_id, '{name}', CAST(NULL AS VARCHAR(9)), {name} FROM e WHERE {name} IS NOT NULL" for name in NUMBERS]
-)  # fmt: skip
+_WORDS = "SELECT event_id, '{0}' AS attribute, {0} AS word, CAST(NULL AS BIGINT) AS number FROM e WHERE {0} IS NOT NULL"
+_DIGITS = "SELECT event_id, '{0}', CAST(NULL AS VARCHAR(9)), {0} FROM e WHERE {0} IS NOT NULL"
+_VALUES = " UNION ALL ".join([_WORDS.format(name) for name in STRINGS] + [_DIGITS.format(name) for name in NUMBERS])
 
 QUERIES: Mapping[str, str] = {
     "cross join": f"SELECT e.event_id, s.id FROM e CROSS JOIN s WHERE {_ALL}",
