@@ -22,6 +22,7 @@ from tamis.engine import Engine, Receipt
 from tamis.errors import (
     EventError,
     JavaError,
+    JobError,
     LanguageError,
     LimitError,
     OptionError,
@@ -44,6 +45,7 @@ __all__ = [
     "EventError",
     "Explanation",
     "JavaError",
+    "JobError",
     "LanguageError",
     "LimitError",
     "Matches",

@@ -8,6 +8,7 @@
     ├── LimitError            input or work past a stated bound          .limit .found
     ├── OptionError           an unknown algorithm, a bad argument
     ├── SegmentError          a stored file that is damaged or foreign   .path
+    ├── JobError              a Spark job that failed, for a reason in its input or around it
     ├── WriteConflict         somebody else committed first              .path .version
     └── JavaError             no Java runtime that Spark can use
 
@@ -23,6 +24,7 @@ from typing import Any
 __all__ = [
     "EventError",
     "JavaError",
+    "JobError",
     "LanguageError",
     "LimitError",
     "OptionError",
@@ -104,6 +106,10 @@ class SegmentError(TamisError):
     def __init__(self, message: str, path: str) -> None:
         super().__init__(f"{path}: {message}")
         self.path = path
+
+
+class JobError(TamisError):
+    """A Spark job that failed for a reason in its input or its surroundings."""
 
 
 class WriteConflict(TamisError):

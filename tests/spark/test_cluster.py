@@ -138,8 +138,8 @@ def test_answers_are_right_though_an_executor_dies(cluster: str, tmp_path: Path,
 MISSING = """
 import sys
 from tamis import spark as ts
+from tamis.errors import JobError
 from tamis.model import Schema
-from tamis.spark.failures import JobError, told
 
 spark = ts.session("local[1]", "512m", {"spark.task.maxFailures": "1"})
 try:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tamis import Engine, OptionError, SchemaError, SegmentError, WriteConflict
+from tamis import Engine, JobError, OptionError, SchemaError, SegmentError, WriteConflict
 from tamis import spark as ts
 from tamis.model import Schema
-from tamis.spark.failures import JobError, told
+from tamis.spark.failures import told
 from tamis.spark.manifest import latest, manifest_path
 from tamis.spark.matching import GROUP_BYTES
 from tamis.spark.storage import HadoopStorage, Storage, storage

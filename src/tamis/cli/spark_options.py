@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tamis.errors import OptionError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from tamis.spark.sessions import SparkSession
 
 __all__ = ["add_spark_options", "start_spark", "whole"]
 

@@ -9,13 +9,9 @@ from contextlib import contextmanager
 from pyspark.errors import AnalysisException, PySparkException
 
 from tamis import errors
-from tamis.errors import TamisError
+from tamis.errors import JobError
 
-__all__ = ["JobError", "told"]
-
-
-class JobError(TamisError):
-    """A Spark job that failed for a reason in its input or its surroundings."""
+__all__ = ["told"]
 
 
 # The last line of a worker's traceback. Values may hold line breaks; the sentence is worth its first line.

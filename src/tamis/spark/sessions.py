@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tamis.spark.java import java_home
 
-__all__ = ["SETTINGS", "session"]
+__all__ = ["LOCAL_SETTINGS", "SETTINGS", "SparkSession", "session"]
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
