@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
 from pyspark.errors import AnalysisException, PySparkException
 
 from tamis import errors
@@ -26,11 +27,11 @@ def told() -> Iterator[None]:
     """Turn what Spark raises within into a `JobError` of one line; our own errors pass."""
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:  # the latter is what PySpark did not translate
         raise JobError(_sentence(error)) from error
 
 
-def _sentence(error: PySparkException) -> str:
+def _sentence(error: Exception) -> str:
     text = str(error)
     ours = [found for found in _OURS.finditer(text) if isinstance(getattr(errors, found[1], None), type)]
     if ours:
