@@ -247,7 +247,7 @@ class SegmentRegistry:
         found: Attributes = {}
         snapshot = self.collection.snapshot()
         for held in snapshot.delta.values():
-            attributes_of(held.conjunctions, found)
+            attributes_of(held.conjunctions(self.schema), found)
         for columns in (segment.layout.columns for segment in snapshot.segments):
             for name, codes in columns.attributes.items():
                 kinds = codes.dictionaries if codes.names is None else (Kind.STRING,)
