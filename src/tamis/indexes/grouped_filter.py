@@ -113,8 +113,7 @@ class _Tree:
     def on_side(self, key: Key, *, below: bool) -> npt.NDArray[np.int64]:
         """The buckets that a value equal to the key satisfies: constants below it (or above), and its own."""
         path = self._tree.path(key)
-        lower, upper, equal = self._tree.around(path, key)
-        nodes = self._tree.under(lower if below else upper, left=below)
+        nodes, equal = self._tree.side(path, key, below=below), self._tree.at(path, key)
         own = [2 * equal + _OR_EQUAL] if equal != NONE else []
         return np.concatenate([2 * nodes, 2 * nodes + 1, np.array(own, dtype=np.int64)])
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import kernel
 
-__all__ = ["copy_blocks", "gather", "gather_ranges", "subtree"]
+__all__ = ["chain", "copy_blocks", "gather", "gather_ranges", "subtree"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -94,4 +94,16 @@ def subtree(left: Int32s, right: Int32s, roots: Int64s) -> Int64s:
             stack[top] = left[node]
             stack[top + 1] = right[node]
             top += 2
+    return out[:found]
+
+
+@kernel
+def chain(following: Int32s, first: int, stop: int) -> Int64s:
+    """The items of a linked list from `first` up to, not including, `stop`; -1 ends the list."""
+    out = np.empty(following.shape[0], dtype=np.int64)
+    found, item = 0, first
+    while item != stop and item != -1:
+        out[found] = item
+        found += 1
+        item = following[item]
     return out[:found]
