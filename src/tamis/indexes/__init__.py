@@ -27,7 +27,7 @@ INDEXES: Mapping[str, IndexMaker] = MappingProxyType(
         "table": _at("table", "Table"),
         "ordered-list": _at("ordered_list", "OrderedList"),
         "hash-and-sorted": _at("hash_and_sorted", "HashAndSorted"),
-        # "pb-tree": _at("pb_tree", "PbTree"),
+        "pb-tree": _at("pb_tree", "PbTree"),
         "grouped-filter": _at("grouped_filter", "GroupedFilter"),
         "red-black": _at("red_black", "RedBlack"),
         "ibs-tree": _at("ibs_tree", "IbsTree"),

@@ -1,0 +1,241 @@
+"""Nodes of the PB+tree as bytes: leaf nodes (seed 002, figure 4) and list nodes (figures 2 and 3) share one layout.
+
+    checksum of head and ids | checksum of the rest
+    head   mark, number, previous, next, items, ids, rows, bytes of low, high and keys
+    ids    the SidSets of all items, one after another
+    rest   where each item's ids end, where its key ends, `rows` numbers per item, low, high, keys
+
+A walk along a list reads head and ids alone: they lie together, under a checksum of their own. `rows` is 4 in a leaf
+(how many predicates have the constant; the Inequality, GreaterThan and LessThan pointers) and 0 in a list. A node is
+responsible for constants from `low` up to `high`; an empty `high` in a leaf, or any in a list, says nothing.
+
+`Stored` reads a node where it lies; `Node` is a node taken apart, to be changed.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from xxhash import xxh3_64_intdigest
+
+from tamis.errors import SegmentError
+from tamis.indexes.base import Ids
+
+__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored"]
+
+LEAF_ROWS, LIST_ROWS = 4, 0
+SHORT = 500
+"""LMDB's own keys have at most 511 bytes: a leaf is known by this much of its low key."""
+
+_SUMS = struct.Struct("<QQ")
+_HEAD = struct.Struct("<4s9I")
+_MARK = b"PB+1"
+_IDS = _SUMS.size + _HEAD.size
+
+Numbers = npt.NDArray[np.uint32]
+
+
+class Stored:
+    """A node read in place, good as long as its buffer is. `whole` checks and opens the rest too."""
+
+    __slots__ = ("_data", "_rest", "head", "path")
+
+    def __init__(self, data: memoryview, number: int, path: str, *, whole: bool) -> None:
+        self._data, self.path = data, path
+        if len(data) < _IDS:
+            raise self.damaged("is cut short", number)
+        head_sum, rest_sum = _SUMS.unpack_from(data)
+        self.head = head = _Head(*_HEAD.unpack_from(data, _SUMS.size))
+        self._rest = _IDS + 4 * head.ids
+        if head.mark != _MARK or head.number != number or head.bytes() != len(data):
+            raise self.damaged("is not what it should be", number)
+        if xxh3_64_intdigest(data[_SUMS.size : self._rest]) != head_sum:
+            raise self.damaged("does not match its checksum", number)
+        if whole and xxh3_64_intdigest(data[self._rest :]) != rest_sum:
+            raise self.damaged("does not match its checksum", number)
+
+    def damaged(self, what: str, number: int) -> SegmentError:
+        return SegmentError(f"node {number} {what}; restore the index from a copy or build it anew", self.path)
+
+    def ids(self) -> Ids:
+        return np.frombuffer(self._data, np.int32, self.head.ids, _IDS)
+
+    def _numbers(self, row: int) -> Numbers:
+        items = self.head.items
+        return np.frombuffer(self._data, np.uint32, items, self._rest + 4 * row * items)
+
+    def id_ends(self) -> Numbers:
+        return self._numbers(0)
+
+    def extra(self, row: int, item: int) -> int:
+        return int(self._numbers(2 + row)[item])
+
+    def low(self) -> bytes:
+        start = len(self._data) - self.head.keys - self.head.high - self.head.low
+        return bytes(self._data[start : start + self.head.low])
+
+    def high(self) -> bytes:
+        start = len(self._data) - self.head.keys - self.head.high
+        return bytes(self._data[start : start + self.head.high])
+
+    def place(self, key: bytes) -> tuple[int, bool]:
+        """The first item whose key is not below this one, and whether it has it."""
+        ends, start = self._numbers(1), len(self._data) - self.head.keys
+        low, high, found = 0, self.head.items, False
+        while low < high:
+            middle = (low + high) // 2
+            first = int(ends[middle - 1]) if middle else 0
+            here = bytes(self._data[start + first : start + int(ends[middle])])
+            if here < key:
+                low = middle + 1
+            else:
+                high, found = middle, here == key
+        return low, found
+
+    def take_apart(self) -> Node:
+        head = self.head
+        lengths = np.diff(self._numbers(1), prepend=np.uint32(0)).tolist()
+        packed = self._data[len(self._data) - head.keys :]
+        rows = [self._numbers(2 + row) for row in range(head.rows)]
+        return Node(
+            head.number,
+            head.previous,
+            head.next,
+            self.low(),
+            self.high(),
+            list(struct.unpack("s".join(map(str, lengths)) + "s", packed)) if lengths else [],
+            np.diff(self.id_ends(), prepend=np.uint32(0)).astype(np.int64),
+            self.ids().copy(),
+            np.array(rows, dtype=np.uint32).reshape(head.rows, head.items),
+        )
+
+
+class _Head(NamedTuple):
+    mark: bytes
+    number: int
+    previous: int
+    next: int
+    items: int
+    ids: int
+    rows: int
+    low: int
+    high: int
+    keys: int
+
+    def bytes(self) -> int:
+        return _IDS + 4 * self.ids + 4 * (2 + self.rows) * self.items + self.low + self.high + self.keys
+
+
+@dataclass(slots=True)
+class Node:
+    """A node taken apart: item i has `keys[i]`, `counts[i]` of the ids, and `extra[:, i]`."""
+
+    number: int
+    previous: int
+    next: int
+    low: bytes
+    high: bytes
+    keys: list[bytes]
+    counts: npt.NDArray[np.int64]
+    ids: Ids
+    extra: Numbers
+
+    @classmethod
+    def empty(cls, number: int, rows: int) -> Node:
+        none = np.empty(0, dtype=np.int64)
+        return cls(number, 0, 0, b"", b"", [], none, none.astype(np.int32), np.empty((rows, 0), dtype=np.uint32))
+
+    def find(self, key: bytes) -> int:
+        """The item's place, or -1."""
+        at = bisect_left(self.keys, key)
+        return at if at < len(self.keys) and self.keys[at] == key else -1
+
+    def merge(self, groups: list[tuple[bytes, list[int]]]) -> tuple[list[int], npt.NDArray[np.int64]]:
+        """Add keys in ascending order with their new ids. Returns which were new, and their places among the old."""
+        places = [bisect_left(self.keys, key) for key, _ in groups]
+        old = len(self.keys)
+        new = [at for at, (key, _) in enumerate(groups) if places[at] == old or self.keys[places[at]] != key]
+        starts = np.concatenate([[0], np.cumsum(self.counts)])
+        known = np.ones(len(groups), dtype=np.int64)
+        known[new] = 0
+        sizes = np.array([len(ids) for _, ids in groups], dtype=np.int64)
+        ids = [id for _, some in groups for id in some]
+        where = np.array(places, dtype=np.int64)
+        self.ids = np.insert(self.ids, np.repeat(starts[where + known], sizes), ids).astype(np.int32, copy=False)
+        np.add.at(self.counts, where[known == 1], sizes[known == 1])
+        fresh = where[new]
+        self.counts = np.insert(self.counts, fresh, sizes[new])
+        self.extra = np.insert(self.extra, fresh, 0, axis=1)
+        for shift, at in enumerate(new):
+            self.keys.insert(places[at] + shift, groups[at][0])
+        return new, fresh
+
+    def remove(self, item: int, id: int) -> bool:
+        """Take an id out of an item; whether it was there."""
+        start = int(self.counts[:item].sum())
+        found = np.flatnonzero(self.ids[start : start + self.counts[item]] == id)
+        if len(found) != 1:
+            return False
+        self.ids = np.delete(self.ids, start + found[0])
+        self.counts[item] -= 1
+        return True
+
+    def drop(self, item: int) -> None:
+        """Forget an item without ids."""
+        del self.keys[item]
+        self.counts = np.delete(self.counts, item)
+        self.extra = np.delete(self.extra, item, axis=1)
+
+    def absorb(self, right: Node) -> None:
+        """Take over all of the node after this one."""
+        self.keys += right.keys
+        self.counts = np.concatenate([self.counts, right.counts])
+        self.ids = np.concatenate([self.ids, right.ids])
+        self.extra = np.concatenate([self.extra, right.extra], axis=1)
+        self.next, self.high = right.next, right.high
+
+    def size(self) -> int:
+        """Bytes when stored, but for a few."""
+        return _IDS + 4 * len(self.ids) + 4 * (2 + len(self.extra)) * len(self.keys) + sum(map(len, self.keys))
+
+    def split(self, limit: int) -> list[Node]:
+        """The nodes to the right of this one that hold what is too much for it, unnumbered. An item stays whole."""
+        lengths = np.fromiter(map(len, self.keys), dtype=np.int64, count=len(self.keys))
+        upto = np.cumsum(lengths + 4 * self.counts + 4 * (2 + len(self.extra)))
+        parts = max(2, int(upto[-1] // (0.7 * limit)) + 1)
+        cuts = {self._cut(int(np.searchsorted(upto, upto[-1] * part // parts))) for part in range(1, parts)}
+        edges = [*sorted(cuts - {0, len(self.keys)}), len(self.keys)]
+        starts = np.concatenate([[0], np.cumsum(self.counts)])
+        made = [self._part(a, b, starts) for a, b in zip(edges, edges[1:], strict=False)]
+        for left, right in zip(made, made[1:], strict=False):
+            left.high = right.low
+        if made:
+            made[-1].high = self.high
+            first = self._part(0, edges[0], starts)
+            self.keys, self.counts, self.ids, self.extra = first.keys, first.counts, first.ids, first.extra
+            self.high = made[0].low
+        return made
+
+    def _cut(self, at: int) -> int:
+        """The next place where the short keys left and right differ, as LMDB must tell leaves apart."""
+        while 0 < at < len(self.keys) and self.keys[at][:SHORT] == self.keys[at - 1][:SHORT]:
+            at += 1
+        return at
+
+    def _part(self, a: int, b: int, starts: npt.NDArray[np.int64]) -> Node:
+        ids, extra = self.ids[starts[a] : starts[b]], self.extra[:, a:b]
+        return Node(0, 0, 0, self.keys[a][:SHORT], b"", self.keys[a:b], self.counts[a:b], ids, extra)
+
+    def to_bytes(self) -> bytes:
+        keys = b"".join(self.keys)
+        head = (self.number, self.previous, self.next, len(self.keys), len(self.ids), len(self.extra))
+        front = _HEAD.pack(_MARK, *head, len(self.low), len(self.high), len(keys)) + self.ids.tobytes()
+        lengths = np.fromiter(map(len, self.keys), dtype=np.uint32, count=len(self.keys))
+        ends = [np.cumsum(part, dtype=np.uint32).tobytes() for part in (self.counts, lengths)]
+        rest = b"".join([*ends, self.extra.tobytes(), self.low, self.high, keys])
+        return _SUMS.pack(xxh3_64_intdigest(front), xxh3_64_intdigest(rest)) + front + rest
