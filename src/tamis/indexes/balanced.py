@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,6 @@ from tamis.kernels.gather import subtree
 __all__ = ["NONE", "BalancedTree"]
 
 NONE = -1
-
-_NO_LINKS = np.empty(0, dtype=np.int32)
 
 
 class BalancedTree:
@@ -84,7 +83,9 @@ class BalancedTree:
         nodes = [node for node in path if node != equal and (keys[node] < key) == below]
         children = self.left if below else self.right
         roots = [children[node] for node in (*nodes, equal) if node != NONE]
-        left, right = (np.frombuffer(links, dtype=np.int32) if links else _NO_LINKS for links in (self.left, self.right))
+        if not roots:
+            return np.array(nodes, dtype=np.int64)
+        left, right = (np.frombuffer(links, dtype=np.int32) for links in (self.left, self.right))
         return np.concatenate([np.array(nodes, np.int64), subtree(left, right, np.array(roots, np.int64))])
 
     def insert(self, key: Key) -> int:
@@ -113,7 +114,7 @@ class BalancedTree:
         while node != self.root and red[up[node]]:
             parent = up[node]
             grand = up[parent]
-            mine, other = (self.left, self.right) if self.left[grand] == parent else (self.right, self.left)
+            other = self.right if self.left[grand] == parent else self.left
             uncle = other[grand]
             if uncle != NONE and red[uncle]:
                 red[parent] = red[uncle] = 0
@@ -153,16 +154,20 @@ class BalancedTree:
         inorder = self._inorder()
         assert sorted(inorder) == list(range(len(self.keys))), "each node hangs in the tree once"
         keys = [self.keys[node] for node in inorder]
-        assert all(low < high for low, high in zip(keys, keys[1:], strict=False)), "keys ascend"
+        assert all(low < high for low, high in pairwise(keys)), "keys ascend"
         for node in self._upwards():
             children = (self.left[node], self.right[node])
             assert all(child == NONE or self._up[child] == node for child in children), "children know their parent"
-            assert not self._red[node] or not any(child != NONE and self._red[child] for child in children), "red on red"
+            assert not self._red[node] or not any(child != NONE and self._red[child] for child in children), (
+                "red on red"
+            )
             assert blacks[children[0]] == blacks[children[1]], "all paths are equally black"
             blacks[node] = blacks[children[0]] + (not self._red[node])
 
     def _inorder(self) -> list[int]:
-        out, stack, node = [], [], self.root
+        out: list[int] = []
+        stack: list[int] = []
+        node = self.root
         while stack or node != NONE:
             if node != NONE:
                 stack.append(node)

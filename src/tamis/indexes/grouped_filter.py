@@ -1,7 +1,8 @@
 """Grouped filter — Madden, Shah, Hellerstein, Raman (CACQ), as told in seed 002, §3 and Table 1.
 
 Four structures for one attribute: a balanced binary tree of greater-than constants, one of less-than constants, a hash
-table for equality and one for inequality. A value walks down each tree once and takes whole subtrees on the satisfied side.
+table for equality and one for inequality. A value walks down each tree once and takes whole subtrees on the
+satisfied side.
 
 Deviations. Each tree's node keeps the strict and the non-strict predicates of its constant apart, so that a value
 equal to it reports the latter alone. The inequality table is read whole but for the value's own entry. A constant

@@ -3,8 +3,8 @@
 A balanced tree over the ends of intervals; an interval leaves its mark on O(log n) nodes whose whole left side, own
 constant or whole right side it covers. A value walks down once and takes the marks of the side it goes to.
 
-Deviations. A predicate is not an interval with two ends: `= c` is [c, c], `< c` is (-∞, c), `>= c` is [c, ∞), and `!=` is
-two intervals, as seed 002 §5 says of structures made for intervals. Balance is red-black rather than AVL; the
+Deviations. A predicate is not an interval with two ends: `= c` is [c, c], `< c` is (-∞, c), `>= c` is [c, ∞), and
+`!=` is two intervals, as seed 002 §5 says of structures made for intervals. Balance is red-black rather than AVL; the
 marks move with rotations by the same rules. A constant without predicates keeps its node until half of the nodes
 are so; then the tree is built anew, instead of the paper's deletion by exchange.
 
@@ -51,8 +51,8 @@ class IbsTree(MemoryIndex):
         node = {key: at for at, key in enumerate(keys)}
         rays = [(id, node[key], *ray) for id, (operator, key) in predicates.items() for ray in _RAYS[operator]]
         self._tree = BalancedTree(keys, self._rotated)
-        links = (np.array(side, dtype=np.int32) for side in (self._tree.left, self._tree.right))
-        placed = marks(*links, self._tree.root, np.array(rays, dtype=np.int64).reshape(-1, 4))
+        left, right = (np.array(side, dtype=np.int32) for side in (self._tree.left, self._tree.right))
+        placed = marks(left, right, self._tree.root, np.array(rays, dtype=np.int64).reshape(-1, 4))
         self._buckets = Buckets.of(3 * len(keys), placed[:, 0], placed[:, 1])
         self._uses = np.bincount([node[key] for _, key in predicates.values()], minlength=len(keys)).tolist()
         self._empty = 0

@@ -14,6 +14,7 @@ insert and delete O(log n); memory O(n).
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -60,8 +61,9 @@ class _Leaf:
 class _Inner:
     __slots__ = ("children", "firsts", "reach")
 
-    def __init__(self, children: list[_Leaf] | list[_Inner]) -> None:
-        self.children: list[_Leaf | _Inner] = list(children)
+    def __init__(self, children: Sequence[_Leaf | _Inner]) -> None:
+        """Children of one type: all leaves are on one level."""
+        self.children = list(children)
         self.firsts = [child.first for child in children]
         self.measure()
 
@@ -77,7 +79,7 @@ class _Inner:
 
     def halve(self) -> _Inner:
         half = len(self.children) // 2
-        right = _Inner(self.children[half:])  # type: ignore[arg-type]  # children of one node are of one type
+        right = _Inner(self.children[half:])
         del self.children[half:], self.firsts[half:]
         self.measure()
         return right
@@ -91,16 +93,18 @@ class IntervalBTree(MemoryIndex):
     def _build(self, predicates: dict[int, tuple[Operator, Key]]) -> None:
         entries = sorted(entry for id, held in predicates.items() for entry in _entries(id, *held))
         step = NODE * 3 // 4
-        level = [_Leaf(entries[at : at + step]) for at in range(0, max(len(entries), 1), step)]
+        level: Sequence[_Leaf | _Inner] = [
+            _Leaf(entries[at : at + step]) for at in range(0, max(len(entries), 1), step)
+        ]
         while len(level) > 1:
-            level = [_Inner(level[at : at + step]) for at in range(0, len(level), step)]  # type: ignore[misc]
+            level = [_Inner(level[at : at + step]) for at in range(0, len(level), step)]
         self._root: _Leaf | _Inner = level[0]
 
     def _put(self, id: int, operator: Operator, key: Key) -> None:
         for entry in _entries(id, operator, key):
             right = _insert(self._root, entry)
             if right is not None:
-                self._root = _Inner([self._root, right])  # type: ignore[list-item]  # both of one type
+                self._root = _Inner([self._root, right])
 
     def _take(self, id: int, operator: Operator, key: Key) -> None:
         for entry in _entries(id, operator, key):

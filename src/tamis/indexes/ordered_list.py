@@ -98,7 +98,7 @@ class OrderedList(MemoryIndex):
         return self._buckets.gather(np.concatenate(chosen))
 
     def _runs(self, operator: Operator, here: int, after: int) -> list[tuple[int, int]]:
-        """Satisfied items, from one up to another. The value lies before `here`, or is its constant; then comes `after`."""
+        """Satisfied items, from one up to another; `here` is the first not below the value, `after` the first above."""
         first = self._next[self._head[operator]]
         return {
             Operator.EQ: [(here, after)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from tamis.indexes.pb_pages import Node
 from tamis.indexes.pb_store import LISTS, Reader
@@ -34,7 +35,7 @@ def check(reader: Reader) -> None:
 def _walk(reader: Reader, head: int) -> Iterator[Node]:
     number, previous = head, 0
     while number:
-        node = reader.node(number, whole=True).take_apart()
+        node = reader.node(number).take_apart()
         assert node.previous == previous, "a list is linked both ways"
         yield node
         number, previous = node.next, number
@@ -58,7 +59,7 @@ def _lows(reader: Reader) -> Iterator[bytes]:
 
 def _check_list(nodes: list[Node], expected: _Items) -> None:
     assert nodes[0].low == b"", "the head starts at the least key"
-    for node, following in zip(nodes, nodes[1:], strict=False):
+    for node, following in pairwise(nodes):
         assert node.low < following.low, "nodes ascend"
         assert all(key < following.low for key in node.keys), "a node's keys lie before the next node"
     for node in nodes:

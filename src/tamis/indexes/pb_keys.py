@@ -39,7 +39,7 @@ def encode(value: Value) -> bytes:
 
 def _double(number: float) -> bytes:
     (bits,) = _BITS.unpack(_DOUBLE.pack(number))
-    return _BITS.pack(bits ^ (_ALL if bits & _TOP else _TOP))
+    return _BITS.pack(int(bits) ^ (_ALL if bits & _TOP else _TOP))
 
 
 def _floor(whole: int) -> float:
@@ -58,4 +58,4 @@ def _whole(number: int) -> bytes:
     size = (abs(number).bit_length() + 7) // 8
     if number > 0:
         return size.to_bytes(4, "big") + number.to_bytes(size, "big")
-    return (2**32 - 1 - size).to_bytes(4, "big") + (256**size - 1 + number).to_bytes(size, "big")
+    return (2**32 - 1 - size).to_bytes(4, "big") + ((1 << 8 * size) - 1 + number).to_bytes(size, "big")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -25,110 +25,93 @@ from xxhash import xxh3_64_intdigest
 
 from tamis.errors import SegmentError
 from tamis.indexes.base import Ids
+from tamis.kernels.packed_keys import place
 
-__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored"]
+__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored", "damaged", "read_ids"]
 
 LEAF_ROWS, LIST_ROWS = 4, 0
 SHORT = 500
 """LMDB's own keys have at most 511 bytes: a leaf is known by this much of its low key."""
 
-_SUMS = struct.Struct("<QQ")
-_HEAD = struct.Struct("<4s9I")
+_SUMS, _HEAD, _FRONT = struct.Struct("<QQ"), struct.Struct("<4s9I"), struct.Struct("<QQ4s9I")
 _MARK = b"PB+1"
-_IDS = _SUMS.size + _HEAD.size
+_IDS = _FRONT.size
 
 Numbers = npt.NDArray[np.uint32]
 
+_NOTHING = np.empty(0, dtype=np.uint8)
+
+
+def damaged(path: str, number: int, what: str) -> SegmentError:
+    return SegmentError(f"node {number} {what}; restore the index from a copy or build it anew", path)
+
+
+def read_ids(data: memoryview, number: int, path: str) -> tuple[Ids, int, int]:
+    """A node's ids, the node before it and the one after it: all that a walk along a list needs."""
+    if len(data) < _IDS:
+        raise damaged(path, number, "is cut short")
+    head_sum, _, mark, found, previous, following, _, ids, *_ = _FRONT.unpack_from(data)
+    end = _IDS + 4 * ids
+    if mark != _MARK or found != number or end > len(data) or xxh3_64_intdigest(data[16:end]) != head_sum:
+        raise damaged(path, number, "does not match its checksum")
+    return np.frombuffer(data, np.int32, ids, _IDS), previous, following
+
 
 class Stored:
-    """A node read in place, good as long as its buffer is. `whole` checks and opens the rest too."""
+    """A node read in place, good as long as its buffer is."""
 
-    __slots__ = ("_data", "_rest", "head", "path")
+    __slots__ = ("_at", "_data", "ids", "items", "next", "number", "path", "previous", "rows", "size")
 
-    def __init__(self, data: memoryview, number: int, path: str, *, whole: bool) -> None:
-        self._data, self.path = data, path
-        if len(data) < _IDS:
-            raise self.damaged("is cut short", number)
-        head_sum, rest_sum = _SUMS.unpack_from(data)
-        self.head = head = _Head(*_HEAD.unpack_from(data, _SUMS.size))
-        self._rest = _IDS + 4 * head.ids
-        if head.mark != _MARK or head.number != number or head.bytes() != len(data):
-            raise self.damaged("is not what it should be", number)
-        if xxh3_64_intdigest(data[_SUMS.size : self._rest]) != head_sum:
-            raise self.damaged("does not match its checksum", number)
-        if whole and xxh3_64_intdigest(data[self._rest :]) != rest_sum:
-            raise self.damaged("does not match its checksum", number)
-
-    def damaged(self, what: str, number: int) -> SegmentError:
-        return SegmentError(f"node {number} {what}; restore the index from a copy or build it anew", self.path)
-
-    def ids(self) -> Ids:
-        return np.frombuffer(self._data, np.int32, self.head.ids, _IDS)
+    def __init__(self, data: memoryview, number: int, path: str) -> None:
+        self.ids, self.previous, self.next = read_ids(data, number, path)
+        self._data, self.number, self.path, self.size = data, number, path, len(data)
+        _, rest_sum, _, _, _, _, self.items, ids, self.rows, low, high, keys = _FRONT.unpack_from(data)
+        rest = _IDS + 4 * ids
+        if xxh3_64_intdigest(data[rest:]) != rest_sum:
+            raise damaged(path, number, "does not match its checksum")
+        lows = rest + 4 * (2 + self.rows) * self.items
+        self._at = (rest, lows, lows + low, lows + low + high)
+        if self._at[3] + keys != len(data):
+            raise damaged(path, number, "is not as long as it says")
 
     def _numbers(self, row: int) -> Numbers:
-        items = self.head.items
-        return np.frombuffer(self._data, np.uint32, items, self._rest + 4 * row * items)
+        return np.frombuffer(self._data, np.uint32, self.items, self._at[0] + 4 * row * self.items)
 
-    def id_ends(self) -> Numbers:
-        return self._numbers(0)
+    def pointers(self, item: int) -> tuple[int, ...]:
+        """The numbers of a leaf's item: its predicates, then the three pointers."""
+        return tuple([int(self._numbers(2 + row)[item]) for row in range(self.rows)])
 
-    def extra(self, row: int, item: int) -> int:
-        return int(self._numbers(2 + row)[item])
-
+    @property
     def low(self) -> bytes:
-        start = len(self._data) - self.head.keys - self.head.high - self.head.low
-        return bytes(self._data[start : start + self.head.low])
+        return bytes(self._data[self._at[1] : self._at[2]])
 
+    @property
     def high(self) -> bytes:
-        start = len(self._data) - self.head.keys - self.head.high
-        return bytes(self._data[start : start + self.head.high])
+        return bytes(self._data[self._at[2] : self._at[3]])
 
     def place(self, key: bytes) -> tuple[int, bool]:
         """The first item whose key is not below this one, and whether it has it."""
-        ends, start = self._numbers(1), len(self._data) - self.head.keys
-        low, high, found = 0, self.head.items, False
-        while low < high:
-            middle = (low + high) // 2
-            first = int(ends[middle - 1]) if middle else 0
-            here = bytes(self._data[start + first : start + int(ends[middle])])
-            if here < key:
-                low = middle + 1
-            else:
-                high, found = middle, here == key
-        return low, found
+        packed = np.frombuffer(self._data, np.uint8, -1, self._at[3]) if self.items else _NOTHING
+        return place(packed, self._numbers(1), np.frombuffer(key, np.uint8) if key else _NOTHING)
+
+    def run(self, first: int, last: int) -> Ids:
+        """The ids of some items."""
+        ends = self._numbers(0)
+        return self.ids[int(ends[first - 1]) if first else 0 : int(ends[last - 1]) if last else 0]
 
     def take_apart(self) -> Node:
-        head = self.head
-        lengths = np.diff(self._numbers(1), prepend=np.uint32(0)).tolist()
-        packed = self._data[len(self._data) - head.keys :]
-        rows = [self._numbers(2 + row) for row in range(head.rows)]
+        packed = bytes(self._data[self._at[3] :])
         return Node(
-            head.number,
-            head.previous,
-            head.next,
-            self.low(),
-            self.high(),
-            list(struct.unpack("s".join(map(str, lengths)) + "s", packed)) if lengths else [],
-            np.diff(self.id_ends(), prepend=np.uint32(0)).astype(np.int64),
-            self.ids().copy(),
-            np.array(rows, dtype=np.uint32).reshape(head.rows, head.items),
+            self.number,
+            self.previous,
+            self.next,
+            self.low,
+            self.high,
+            [packed[first:last] for first, last in pairwise([0, *self._numbers(1).tolist()])],
+            np.diff(self._numbers(0), prepend=np.uint32(0)).astype(np.int64),
+            self.ids.copy(),
+            np.array([self._numbers(2 + row) for row in range(self.rows)], np.uint32).reshape(self.rows, self.items),
         )
-
-
-class _Head(NamedTuple):
-    mark: bytes
-    number: int
-    previous: int
-    next: int
-    items: int
-    ids: int
-    rows: int
-    low: int
-    high: int
-    keys: int
-
-    def bytes(self) -> int:
-        return _IDS + 4 * self.ids + 4 * (2 + self.rows) * self.items + self.low + self.high + self.keys
 
 
 @dataclass(slots=True)
@@ -211,8 +194,8 @@ class Node:
         cuts = {self._cut(int(np.searchsorted(upto, upto[-1] * part // parts))) for part in range(1, parts)}
         edges = [*sorted(cuts - {0, len(self.keys)}), len(self.keys)]
         starts = np.concatenate([[0], np.cumsum(self.counts)])
-        made = [self._part(a, b, starts) for a, b in zip(edges, edges[1:], strict=False)]
-        for left, right in zip(made, made[1:], strict=False):
+        made = [self._part(a, b, starts) for a, b in pairwise(edges)]
+        for left, right in pairwise(made):
             left.high = right.low
         if made:
             made[-1].high = self.high

@@ -18,10 +18,22 @@ import lmdb
 from xxhash import xxh32_intdigest
 
 from tamis.errors import LimitError, SegmentError
-from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, SHORT, Node, Stored
+from tamis.indexes.base import Ids
+from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, SHORT, Node, Stored, read_ids
 from tamis.model import Operator
 
-__all__ = ["GREATER", "INEQUALITY", "LESS", "LISTS", "PAGE_BYTES", "Reader", "Store", "Transaction", "packed", "packed_number"]
+__all__ = [
+    "GREATER",
+    "INEQUALITY",
+    "LESS",
+    "LISTS",
+    "PAGE_BYTES",
+    "Reader",
+    "Store",
+    "Transaction",
+    "packed",
+    "packed_number",
+]
 
 INEQUALITY, GREATER, LESS = LISTS = (1, 2, 3)
 """Each list's head, and its pointer's row in a leaf item (row 0 counts the constant's predicates)."""
@@ -104,21 +116,30 @@ class Reader:
             found = cursor.set_range(sought) and bytes(cursor.key()) == sought
             if not found and not (cursor.prev() if cursor.key() else cursor.last()):
                 raise self.store.damaged("the first leaf is missing")
-            leaf = Stored(memoryview(cursor.value()), 0, self.store.path, whole=True)
-            if bytes(cursor.key()) != b"k" + leaf.low() or key < leaf.low() or 0 < len(leaf.high()) and leaf.high() <= key:
+            leaf = Stored(memoryview(cursor.value()), 0, self.store.path)
+            low, high = leaf.low, leaf.high
+            if bytes(cursor.key()) != b"k" + low or key < low or (high and high <= key):
                 raise self.store.damaged("the tree leads to a wrong leaf")
-        self.pages += self.store.leaf_depth + -(-leaf.head.bytes() // PAGE_BYTES)
+        self.pages += self.store.leaf_depth + -(-leaf.size // PAGE_BYTES)
         return leaf
 
-    def node(self, number: int, *, whole: bool) -> Stored:
-        """A list's node; with its keys, or its ids alone."""
-        data = self.txn.get(_NUMBER.pack(number), db=self.store.nodes)
+    def node(self, number: int) -> Stored:
+        """A list's node."""
+        node = Stored(self._data(number), number, self.store.path)
+        self.pages += self.store.node_depth + -(-node.size // PAGE_BYTES)
+        return node
+
+    def ids(self, number: int) -> tuple[Ids, int, int]:
+        """The ids of a list's node, the node before it and the one after it."""
+        found = read_ids(self._data(number), number, self.store.path)
+        self.pages += self.store.node_depth + -(-found[0].nbytes // PAGE_BYTES)
+        return found
+
+    def _data(self, number: int) -> memoryview:
+        data = self.txn.get(_NUMBER.pack(number), None, self.store.nodes)
         if data is None:
             raise self.store.damaged(f"node {number} is missing")
-        node = Stored(memoryview(data), number, self.store.path, whole=whole)
-        size = node.head.bytes() if whole else 4 * node.head.ids
-        self.pages += self.store.node_depth + max(1, -(-size // PAGE_BYTES))
-        return node
+        return memoryview(data)
 
     def predicate(self, id: int) -> tuple[Operator, bytes]:
         """The operator and the key; KeyError if the id is not there."""

@@ -29,7 +29,7 @@ import numpy as np
 from tamis.indexes.base import Ids
 from tamis.indexes.pb_check import check
 from tamis.indexes.pb_keys import encode
-from tamis.indexes.pb_pages import Stored
+from tamis.indexes.pb_pages import damaged
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, PAGE_BYTES, Reader, Store
 from tamis.indexes.pb_writer import Entry, Writer
 from tamis.model import Domain, Operator, Value
@@ -92,13 +92,12 @@ class PbTree:
         with self._reading() as reader:
             leaf = reader.leaf(key)
             item, found = leaf.place(key)
-            parts = [_run(leaf, item, item + found)]
-            if leaf.head.items:
-                near = item if found else max(item - 1, 0)
-                parts += _before(reader, leaf.extra(GREATER, near), key)
-                parts += _after(reader, leaf.extra(LESS, near), key)
-                parts += _before(reader, leaf.extra(INEQUALITY, near), key)
-                parts += _after(reader, leaf.extra(INEQUALITY, near), key)
+            parts = [leaf.run(item, item + found)]
+            if leaf.items:
+                near = leaf.pointers(item if found else max(item - 1, 0))
+                parts += _collect(reader, near[GREATER], key, below=True, above=False)
+                parts += _collect(reader, near[LESS], key, below=False, above=True)
+                parts += _collect(reader, near[INEQUALITY], key, below=True, above=True)
             self.visited += reader.pages
             return np.concatenate(parts)
 
@@ -121,35 +120,32 @@ class PbTree:
             check(reader)
 
 
-def _run(node: Stored, first: int, last: int) -> Ids:
-    """The ids of some items."""
-    ends = node.id_ends()
-    start = int(ends[first - 1]) if first else 0
-    return node.ids()[start : int(ends[last - 1]) if last else 0]
+def _collect(reader: Reader, number: int, key: bytes, *, below: bool, above: bool) -> list[Ids]:
+    """CollectGT (figure 9) and its siblings: a list's items strictly below the key, above it, or both.
 
-
-def _before(reader: Reader, number: int, key: bytes) -> list[Ids]:
-    """CollectGT (figure 9): all items of a list below the key, from the node of its neighbour to the head."""
-    node = reader.node(number, whole=True)
-    parts = [_run(node, 0, node.place(key)[0])]
-    while node.head.previous:
-        following, node = node.head.number, reader.node(node.head.previous, whole=False)
-        if node.head.next != following:
-            raise node.damaged("does not know its neighbour", node.head.number)
-        parts.append(node.ids())
-    return parts
-
-
-def _after(reader: Reader, number: int, key: bytes) -> list[Ids]:
-    """CollectLT: all items of a list above the key, up to the tail."""
-    node = reader.node(number, whole=True)
+    From the node of the key's neighbour to the head, to the tail, or to both.
+    """
+    node = reader.node(number)
     item, found = node.place(key)
-    parts = [_run(node, item + found, node.head.items)]
-    while node.head.next:
-        previous, node = node.head.number, reader.node(node.head.next, whole=False)
-        if node.head.previous != previous:
-            raise node.damaged("does not know its neighbour", node.head.number)
-        parts.append(node.ids())
+    parts = []
+    if below:
+        parts.append(node.run(0, item))
+        came, at = number, node.previous
+        while at:
+            ids, back, forth = reader.ids(at)
+            if forth != came:
+                raise damaged(node.path, at, "does not know its neighbour")
+            parts.append(ids)
+            came, at = at, back
+    if above:
+        parts.append(node.run(item + found, node.items))
+        came, at = number, node.next
+        while at:
+            ids, back, forth = reader.ids(at)
+            if back != came:
+                raise damaged(node.path, at, "does not know its neighbour")
+            parts.append(ids)
+            came, at = at, forth
     return parts
 
 

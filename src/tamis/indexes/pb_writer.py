@@ -13,19 +13,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.indexes.pb_pages import SHORT, Node
+from tamis.indexes.pb_pages import SHORT, Node, Numbers
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, Reader, Store, Transaction, packed, packed_number
 from tamis.model import Operator
 
 __all__ = ["Entry", "Writer"]
 
 LEAF_BYTES = 4 * 4096 - 16
-LIST_BYTES = 16 * 4096 - 16
+LIST_BYTES = 32 * 4096 - 16
 """Full nodes; LMDB stores them in whole pages and keeps 16 bytes. List nodes are walked whole, leaves one by one."""
 
 LIST_OF = {
@@ -86,7 +86,7 @@ class Writer(Reader):
                     aims[which].append((row[which], entry))
         self._put_leaves(leaf)
 
-    def _inherited(self, extra: np.ndarray, place: int, key: bytes) -> list[int]:
+    def _inherited(self, extra: Numbers, place: int, key: bytes) -> list[int]:
         """The pointers of a new item, from those of the items left and right of its place."""
         if 0 < place < extra.shape[1]:
             left, right = extra[1:, place - 1].tolist(), extra[1:, place].tolist()
@@ -106,12 +106,12 @@ class Writer(Reader):
 
     def _link(self, number: int) -> tuple[bytes, int, int]:
         if number not in self._links:
-            node = self.node(number, whole=True)
-            self._links[number] = (node.low(), node.head.previous, node.head.next)
+            node = self.node(number)
+            self._links[number] = (node.low, node.previous, node.next)
         return self._links[number]
 
     def _insert_into_list(self, which: int, number: int, entries: Iterable[Entry]) -> None:
-        node = self.node(number, whole=True).take_apart()
+        node = self.node(number).take_apart()
         node.merge([(key, [one.id for one in run]) for key, run in groupby(entries, key=lambda entry: entry.key)])
         if node.size() <= LIST_BYTES:
             self._put_node(node)
@@ -119,7 +119,7 @@ class Writer(Reader):
         chain = [node, *node.split(LIST_BYTES)]
         first = self.store.next_number(self.txn)
         self.store.set_next_number(self.txn, first + len(chain) - 1)
-        for shift, (left, right) in enumerate(zip(chain, chain[1:], strict=False)):
+        for shift, (left, right) in enumerate(pairwise(chain)):
             right.number, right.previous, right.next = first + shift, left.number, left.next
             left.next = right.number
         self._set_previous(chain[-1].next, chain[-1].number)
@@ -154,7 +154,7 @@ class Writer(Reader):
             raise self.store.damaged(f"the constant of predicate {id} is missing")
         if operator in LIST_OF:
             which = LIST_OF[operator]
-            self._delete_from_list(which, leaf.extra(which, item), key, id)
+            self._delete_from_list(which, leaf.pointers(item)[which], key, id)
         self._delete_from_leaf(key, id, in_leaf=operator in IN_LEAF)
 
     def _delete_from_leaf(self, key: bytes, id: int, *, in_leaf: bool) -> None:
@@ -189,7 +189,7 @@ class Writer(Reader):
         return self.leaf(low).take_apart()
 
     def _delete_from_list(self, which: int, number: int, key: bytes, id: int) -> None:
-        node = self.node(number, whole=True).take_apart()
+        node = self.node(number).take_apart()
         item = node.find(key)
         if item < 0 or not node.remove(item, id):
             raise self.store.damaged(f"predicate {id} is missing from its list")
@@ -201,9 +201,9 @@ class Writer(Reader):
 
     def _join_node(self, which: int, node: Node) -> None:
         if node.next:
-            left, right = node, self.node(node.next, whole=True).take_apart()
+            left, right = node, self.node(node.next).take_apart()
         elif node.previous:
-            left, right = self.node(node.previous, whole=True).take_apart(), node
+            left, right = self.node(node.previous).take_apart(), node
         else:
             return
         if _fit(left, right, LIST_BYTES):
@@ -231,7 +231,7 @@ class Writer(Reader):
 
     def _set_previous(self, number: int, previous: int) -> None:
         if number:
-            node = self.node(number, whole=True).take_apart()
+            node = self.node(number).take_apart()
             node.previous = previous
             self._put_node(node)
 

@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from tamis.indexes.base import Ids, Key
 from tamis.kernels.gather import copy_blocks

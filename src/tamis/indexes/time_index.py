@@ -122,9 +122,8 @@ class TimeIndex(MemoryIndex):
     def _split(self, number: int, leaf: _Leaf) -> None:
         half = LEAF // 2
         right = _Leaf(leaf.points[half], _ints(leaf.state(half, self._most)))
-        for mine, theirs in ((leaf.points, right.points), (leaf.starts, right.starts), (leaf.ends, right.ends)):
-            theirs += mine[half:]  # type: ignore[arg-type]  # three lists of two types, each with its own kind
-            del mine[half:]
+        right.points, right.starts, right.ends = leaf.points[half:], leaf.starts[half:], leaf.ends[half:]
+        del leaf.points[half:], leaf.starts[half:], leaf.ends[half:]
         self._leaves.insert(number + 1, right)
         self._lows.insert(number + 1, right.low)
         self._listed += len(right.running)
