@@ -1,0 +1,64 @@
+"""Every algorithm of MATCHERS answers as the naive matcher does, on any history of subscribing and publishing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+
+from tamis import Engine
+from tamis.matchers import MATCHERS
+from tests.conformance.histories import History, histories, replay
+
+_EXAMPLES = int(os.environ.get("TAMIS_EXAMPLES", "100"))
+_SLOW_TO_DRAW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@pytest.mark.parametrize("algorithm", MATCHERS)
+@settings(max_examples=_EXAMPLES, deadline=None, suppress_health_check=_SLOW_TO_DRAW)
+@given(history=histories())
+def test_any_history_has_the_naive_answers(algorithm: str, history: History) -> None:
+    matches = replay(history, algorithm)
+
+    event("matches" if matches else "no match")
+
+
+@pytest.mark.parametrize("algorithm", MATCHERS)
+def test_an_empty_engine_matches_nothing(algorithm: str) -> None:
+    engine = Engine(algorithm=algorithm)
+
+    assert engine.match({"a": 1}) == []
+    assert engine.match_many([]).total == 0
+    assert engine.match_many([{}, {"a": 1}]).counts().tolist() == [0, 0]
+    engine.check()
+
+
+@pytest.mark.parametrize("algorithm", MATCHERS)
+def test_many_subscriptions_survive_growth_and_shrinkage(algorithm: str) -> None:
+    engine, oracle = Engine(algorithm=algorithm), Engine()
+    texts = [(n, f"a {['=', '!=', '<', '<=', '>', '>='][n % 6]} {n % 17} and b >= {n % 5}") for n in range(600)]
+    events = [{"a": n % 19, "b": n % 7} for n in range(40)]
+    for one in (engine, oracle):
+        one.subscribe_many(texts)
+        for id in range(0, 600, 2):
+            one.unsubscribe(id)
+        one.subscribe_many([(n, "a in (1, 2, 3) or b = 4") for n in range(0, 600, 3)])
+
+    assert [set(row) for row in engine.match_many(events)] == [set(row) for row in oracle.match_many(events)]
+    engine.check()
+
+
+@pytest.mark.slow
+def test_the_same_holds_with_the_jit_off() -> None:
+    """Kernels are plain functions: without compilation they must say the same. Fewer examples, they are slow."""
+    code = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
+    arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(Path(__file__)), "-m", "not slow"]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TAMIS_EXAMPLES": "20"}
+
+    done = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout[-3000:]
