@@ -26,6 +26,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tamis.errors import LimitError
 from tamis.model import Operator, Value
 
 __all__ = ["SIX", "Ids", "IndexMaker", "Key", "MemoryIndex", "PredicateIndex"]
@@ -87,10 +88,21 @@ class MemoryIndex(ABC):
             raise KeyError("an id is in use, or comes twice")
         if len(new) > 64 and len(new) >= len(self._held):
             self._build(self._held | new)
+            self._held |= new
         else:
+            self._put_each(new)
+
+    def _put_each(self, new: dict[int, tuple[Operator, Key]]) -> None:
+        done = []
+        try:
             for id, (operator, key) in new.items():
                 self._put(id, operator, key)
-        self._held |= new
+                self._held[id] = (operator, key)
+                done.append(id)
+        except LimitError:
+            for id in done:
+                self.delete(id)
+            raise
 
     def delete(self, predicate_id: int) -> None:
         operator, key = self._held[predicate_id]
