@@ -45,7 +45,7 @@ def test_a_time_index_past_its_memory_refuses_and_stays_as_it_was(monkeypatch: p
         index.insert_many(rays)
     for ray in rays[:100]:
         index.insert(*ray)
-    monkeypatch.setattr(time_index, "MOST_LISTED", 120)
+    monkeypatch.setattr(time_index, "MOST_LISTED", 20)
     with pytest.raises(LimitError):
         index.insert_many([(id, Operator.LT, Value(Kind.NUMBER, id)) for id in range(200, 230)])
 

@@ -74,8 +74,7 @@ def _packed(word: str) -> int:
 
 
 _AND, _W_CONTAINS, _W_IN, _BETWEEN, _IS, _W_MISSING, _W_PRESENT, _W_STARTS, _WITH, _TRUE, _FALSE = (
-    _packed(word)
-    for word in ["and", "contains", "in", "between", "is", "missing", "present", "starts", "with", "true", "false"]
+    _packed(word) for word in "and contains in between is missing present starts with true false".split()
 )
 _OR, _NOT, _TIMESTAMP = _packed("or"), _packed("not"), _packed("timestamp")
 
