@@ -90,7 +90,7 @@ def test_a_flipped_bit_is_refused_or_harmless_and_never_a_wrong_answer(
 @pytest.mark.slow
 def test_a_torn_page_is_refused_or_unused_and_never_a_wrong_answer(stored: tuple[Path, bytes, list[list[int]]]) -> None:
     path, content, expected = stored
-    nodes = [at for at in range(2 * 4096, len(content), 4096) if content[at + 16 + 16 : at + 16 + 20] == b"PB+1"]
+    nodes = [at for at in range(2 * 4096, len(content), 4096) if content[at + 24 : at + 28] == b"PB+1"]
     torn = [(at + 2048, bytes(2048)) for at in nodes]
     verdicts = Counter(_verdicts(path, torn, expected))
 

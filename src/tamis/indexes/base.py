@@ -83,7 +83,7 @@ class MemoryIndex(ABC):
         self._held[predicate_id] = (operator, constant.data)
 
     def insert_many(self, predicates: Sequence[tuple[int, Operator, Value]]) -> None:
-        new = {id: (operator, constant.data) for id, operator, constant in predicates}
+        new: dict[int, tuple[Operator, Key]] = {id: (op, constant.data) for id, op, constant in predicates}
         if len(new) != len(predicates) or not new.keys().isdisjoint(self._held):
             raise KeyError("an id is in use, or comes twice")
         if len(new) > 64 and len(new) >= len(self._held):

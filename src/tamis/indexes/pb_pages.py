@@ -1,11 +1,10 @@
 """Nodes of the PB+tree as bytes: leaf nodes (seed 002, figure 4) and list nodes (figures 2 and 3) share one layout.
 
-    checksum of head and ids | checksum of the rest
-    head   mark, number, previous, next, items, ids, rows, bytes of low, high and keys
-    ids    the SidSets of all items, one after another
-    rest   where each item's ids end, where its key ends, `rows` numbers per item, low, high, keys
+    front   checksum, mark, number, previous, next, items, ids, rows, bytes of low, high and keys;
+            the SidSets of all items, one after another
+    rest    checksum; where each item's ids end, where its key ends, `rows` numbers per item, low, high, keys
 
-A walk along a list reads head and ids alone: they lie together, under a checksum of their own. `rows` is 4 in a leaf
+A walk along a list reads fronts alone, so a list node's two parts are stored apart. `rows` is 4 in a leaf
 (how many predicates have the constant; the Inequality, GreaterThan and LessThan pointers) and 0 in a list. A node is
 responsible for constants from `low` up to `high`; an empty `high` in a leaf, or any in a list, says nothing.
 
@@ -27,13 +26,13 @@ from tamis.errors import SegmentError
 from tamis.indexes.base import Ids
 from tamis.kernels.packed_keys import place
 
-__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored", "damaged", "read_ids"]
+__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored", "damaged", "parts", "read_ids"]
 
 LEAF_ROWS, LIST_ROWS = 4, 0
 SHORT = 500
 """LMDB's own keys have at most 511 bytes: a leaf is known by this much of its low key."""
 
-_SUMS, _HEAD, _FRONT = struct.Struct("<QQ"), struct.Struct("<4s9I"), struct.Struct("<QQ4s9I")
+_SUM, _HEAD, _FRONT = struct.Struct("<Q"), struct.Struct("<4s9I"), struct.Struct("<Q4s9I")
 _MARK = b"PB+1"
 _IDS = _FRONT.size
 
@@ -46,36 +45,56 @@ def damaged(path: str, number: int, what: str) -> SegmentError:
     return SegmentError(f"node {number} {what}; restore the index from a copy or build it anew", path)
 
 
-def read_ids(data: memoryview, number: int, path: str) -> tuple[Ids, int, int]:
+def parts(leaf: memoryview) -> tuple[memoryview, memoryview]:
+    """The front and the rest of a leaf, which are stored together."""
+    end = _IDS + 4 * _FRONT.unpack_from(leaf)[6] if len(leaf) >= _IDS else 0
+    return leaf[:end], leaf[end:]
+
+
+def read_ids(front: memoryview, number: int, path: str) -> tuple[Ids, int, int]:
     """A node's ids, the node before it and the one after it: all that a walk along a list needs."""
-    if len(data) < _IDS:
+    if len(front) < _IDS:
         raise damaged(path, number, "is cut short")
-    head_sum, _, mark, found, previous, following, _, ids, *_ = _FRONT.unpack_from(data)
-    end = _IDS + 4 * ids
-    if mark != _MARK or found != number or end > len(data) or xxh3_64_intdigest(data[16:end]) != head_sum:
+    checksum, mark, found, previous, following, _, ids, *_ = _FRONT.unpack_from(front)
+    if mark != _MARK or found != number or len(front) != _IDS + 4 * ids:
+        raise damaged(path, number, "is not what it should be")
+    if xxh3_64_intdigest(front[_SUM.size :]) != checksum:
         raise damaged(path, number, "does not match its checksum")
-    return np.frombuffer(data, np.int32, ids, _IDS), previous, following
+    return np.frombuffer(front, np.int32, ids, _IDS), previous, following
 
 
 class Stored:
     """A node read in place, good as long as its buffer is."""
 
-    __slots__ = ("_at", "_data", "ids", "items", "next", "number", "path", "previous", "rows", "size")
+    __slots__ = (
+        "_high",
+        "_keys",
+        "_low",
+        "_rest",
+        "ids",
+        "items",
+        "next",
+        "number",
+        "path",
+        "previous",
+        "rows",
+        "size",
+    )
 
-    def __init__(self, data: memoryview, number: int, path: str) -> None:
-        self.ids, self.previous, self.next = read_ids(data, number, path)
-        self._data, self.number, self.path, self.size = data, number, path, len(data)
-        _, rest_sum, _, _, _, _, self.items, ids, self.rows, low, high, keys = _FRONT.unpack_from(data)
-        rest = _IDS + 4 * ids
-        if xxh3_64_intdigest(data[rest:]) != rest_sum:
-            raise damaged(path, number, "does not match its checksum")
-        lows = rest + 4 * (2 + self.rows) * self.items
-        self._at = (rest, lows, lows + low, lows + low + high)
-        if self._at[3] + keys != len(data):
+    def __init__(self, front: memoryview, rest: memoryview, number: int, path: str) -> None:
+        self.ids, self.previous, self.next = read_ids(front, number, path)
+        self._rest, self.number, self.path, self.size = rest, number, path, len(front) + len(rest)
+        _, _, _, _, _, self.items, _, self.rows, low, high, keys = _FRONT.unpack_from(front)
+        self._low = _SUM.size + 4 * (2 + self.rows) * self.items
+        self._high = self._low + low
+        self._keys = self._high + high
+        if len(rest) != self._keys + keys:
             raise damaged(path, number, "is not as long as it says")
+        if xxh3_64_intdigest(rest[_SUM.size :], number) != _SUM.unpack_from(rest)[0]:
+            raise damaged(path, number, "does not match its checksum")
 
     def _numbers(self, row: int) -> Numbers:
-        return np.frombuffer(self._data, np.uint32, self.items, self._at[0] + 4 * row * self.items)
+        return np.frombuffer(self._rest, np.uint32, self.items, _SUM.size + 4 * row * self.items)
 
     def pointers(self, item: int) -> tuple[int, ...]:
         """The numbers of a leaf's item: its predicates, then the three pointers."""
@@ -83,15 +102,15 @@ class Stored:
 
     @property
     def low(self) -> bytes:
-        return bytes(self._data[self._at[1] : self._at[2]])
+        return bytes(self._rest[self._low : self._high])
 
     @property
     def high(self) -> bytes:
-        return bytes(self._data[self._at[2] : self._at[3]])
+        return bytes(self._rest[self._high : self._keys])
 
     def place(self, key: bytes) -> tuple[int, bool]:
         """The first item whose key is not below this one, and whether it has it."""
-        packed = np.frombuffer(self._data, np.uint8, -1, self._at[3]) if self.items else _NOTHING
+        packed = np.frombuffer(self._rest, np.uint8, -1, self._keys) if self.items else _NOTHING
         return place(packed, self._numbers(1), np.frombuffer(key, np.uint8) if key else _NOTHING)
 
     def run(self, first: int, last: int) -> Ids:
@@ -100,7 +119,7 @@ class Stored:
         return self.ids[int(ends[first - 1]) if first else 0 : int(ends[last - 1]) if last else 0]
 
     def take_apart(self) -> Node:
-        packed = bytes(self._data[self._at[3] :])
+        packed = bytes(self._rest[self._keys :])
         return Node(
             self.number,
             self.previous,
@@ -214,11 +233,13 @@ class Node:
         ids, extra = self.ids[starts[a] : starts[b]], self.extra[:, a:b]
         return Node(0, 0, 0, self.keys[a][:SHORT], b"", self.keys[a:b], self.counts[a:b], ids, extra)
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self) -> tuple[bytes, bytes]:
+        """The front and the rest."""
         keys = b"".join(self.keys)
         head = (self.number, self.previous, self.next, len(self.keys), len(self.ids), len(self.extra))
         front = _HEAD.pack(_MARK, *head, len(self.low), len(self.high), len(keys)) + self.ids.tobytes()
         lengths = np.fromiter(map(len, self.keys), dtype=np.uint32, count=len(self.keys))
         ends = [np.cumsum(part, dtype=np.uint32).tobytes() for part in (self.counts, lengths)]
         rest = b"".join([*ends, self.extra.tobytes(), self.low, self.high, keys])
-        return _SUMS.pack(xxh3_64_intdigest(front), xxh3_64_intdigest(rest)) + front + rest
+        sums = xxh3_64_intdigest(front), xxh3_64_intdigest(rest, self.number)
+        return _SUM.pack(sums[0]) + front, _SUM.pack(sums[1]) + rest

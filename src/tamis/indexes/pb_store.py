@@ -1,8 +1,9 @@
 """The PB+tree's nodes in LMDB: where each kind of node lies, and how it is read and checked.
 
     leaves      "k" + low key (its first 500 bytes) → leaf node      LMDB's B+tree over these is the paper's B+tree
-    nodes       number → list node; 1, 2, 3 are the heads of the Inequality, GreaterThan and LessThan lists
-    nodes[0]    what this file is, and the next free number
+    nodes       number, "i" → a list node's front with its ids; number, "k" → its rest with the keys;
+                1, 2, 3 are the heads of the Inequality, GreaterThan and LessThan lists,
+                0 says what this file is, and the next free number
     predicates  id → operator, constant, checksum                     so that an id alone can be deleted
 
 `docs/decisions/pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
@@ -19,7 +20,7 @@ from xxhash import xxh32_intdigest
 
 from tamis.errors import LimitError, SegmentError
 from tamis.indexes.base import Ids
-from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, SHORT, Node, Stored, read_ids
+from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, SHORT, Node, Stored, parts, read_ids
 from tamis.model import Operator
 
 __all__ = [
@@ -32,7 +33,6 @@ __all__ = [
     "Store",
     "Transaction",
     "packed",
-    "packed_number",
 ]
 
 INEQUALITY, GREATER, LESS = LISTS = (1, 2, 3)
@@ -69,8 +69,19 @@ class Store:
     def _lay_out(self, txn: Transaction) -> None:
         self.set_next_number(txn, len(LISTS) + 1)
         for number in LISTS:
-            txn.put(_NUMBER.pack(number), Node.empty(number, LIST_ROWS).to_bytes(), db=self.nodes)
-        txn.put(b"k", Node.empty(0, LEAF_ROWS).to_bytes(), db=self.leaves)
+            self.put_node(txn, Node.empty(number, LIST_ROWS))
+        self.put_leaf(txn, Node.empty(0, LEAF_ROWS))
+
+    def put_leaf(self, txn: Transaction, leaf: Node) -> None:
+        txn.put(b"k" + leaf.low, b"".join(leaf.to_bytes()), db=self.leaves)
+
+    def put_node(self, txn: Transaction, node: Node) -> None:
+        for part, stored in zip((b"i", b"k"), node.to_bytes(), strict=True):
+            txn.put(_NUMBER.pack(node.number) + part, stored, db=self.nodes)
+
+    def delete_node(self, txn: Transaction, number: int) -> None:
+        for part in (b"i", b"k"):
+            txn.delete(_NUMBER.pack(number) + part, db=self.nodes)
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -116,7 +127,7 @@ class Reader:
             found = cursor.set_range(sought) and bytes(cursor.key()) == sought
             if not found and not (cursor.prev() if cursor.key() else cursor.last()):
                 raise self.store.damaged("the first leaf is missing")
-            leaf = Stored(memoryview(cursor.value()), 0, self.store.path)
+            leaf = Stored(*parts(memoryview(cursor.value())), 0, self.store.path)
             low, high = leaf.low, leaf.high
             if bytes(cursor.key()) != b"k" + low or key < low or (high and high <= key):
                 raise self.store.damaged("the tree leads to a wrong leaf")
@@ -125,18 +136,18 @@ class Reader:
 
     def node(self, number: int) -> Stored:
         """A list's node."""
-        node = Stored(self._data(number), number, self.store.path)
-        self.pages += self.store.node_depth + -(-node.size // PAGE_BYTES)
+        node = Stored(self._part(number, b"i"), self._part(number, b"k"), number, self.store.path)
+        self.pages += self.store.node_depth + 1 + -(-node.size // PAGE_BYTES)
         return node
 
     def ids(self, number: int) -> tuple[Ids, int, int]:
         """The ids of a list's node, the node before it and the one after it."""
-        found = read_ids(self._data(number), number, self.store.path)
+        found = read_ids(self._part(number, b"i"), number, self.store.path)
         self.pages += self.store.node_depth + -(-found[0].nbytes // PAGE_BYTES)
         return found
 
-    def _data(self, number: int) -> memoryview:
-        data = self.txn.get(_NUMBER.pack(number), None, self.store.nodes)
+    def _part(self, number: int, part: bytes) -> memoryview:
+        data = self.txn.get(_NUMBER.pack(number) + part, None, self.store.nodes)
         if data is None:
             raise self.store.damaged(f"node {number} is missing")
         return memoryview(data)
@@ -152,10 +163,6 @@ class Reader:
         if len(record) < 5 or _SUM.pack(xxh32_intdigest(record[:-4], id)) != record[-4:]:
             raise self.store.damaged(f"the record of predicate {id} does not match its checksum")
         return _OPERATORS[record[0]], record[1:-4]
-
-
-def packed_number(number: int) -> bytes:
-    return _NUMBER.pack(number)
 
 
 def packed(id: int, operator: Operator, key: bytes) -> tuple[bytes, bytes]:

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.indexes.pb_pages import SHORT, Node, Numbers
-from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, Reader, Store, Transaction, packed, packed_number
+from tamis.indexes.pb_pages import Node, Numbers
+from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, Reader, Store, Transaction, packed
 from tamis.model import Operator
 
 __all__ = ["Entry", "Writer"]
 
 LEAF_BYTES = 4 * 4096 - 16
-LIST_BYTES = 32 * 4096 - 16
+LIST_BYTES = 16 * 4096
 """Full nodes; LMDB stores them in whole pages and keeps 16 bytes. List nodes are walked whole, leaves one by one."""
 
 LIST_OF = {
@@ -219,15 +219,15 @@ class Writer(Reader):
         """Store a leaf, and what is too much for it as further leaves."""
         made = leaf.split(LEAF_BYTES) if leaf.size() > LEAF_BYTES else []
         for part in (leaf, *made):
-            self.txn.put(b"k" + part.low[:SHORT], part.to_bytes(), db=self.store.leaves)
+            self.store.put_leaf(self.txn, part)
 
     def _put_node(self, node: Node) -> None:
         self._links[node.number] = (node.low, node.previous, node.next)
-        self.txn.put(packed_number(node.number), node.to_bytes(), db=self.store.nodes)
+        self.store.put_node(self.txn, node)
 
     def _delete_node(self, number: int) -> None:
         del self._links[number]
-        self.txn.delete(packed_number(number), db=self.store.nodes)
+        self.store.delete_node(self.txn, number)
 
     def _set_previous(self, number: int, previous: int) -> None:
         if number:
