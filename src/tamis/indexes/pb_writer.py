@@ -25,7 +25,7 @@ from tamis.model import Operator
 __all__ = ["Entry", "Writer"]
 
 LEAF_BYTES = 4 * 4096 - 16
-LIST_BYTES = 16 * 4096
+LIST_BYTES = 24 * 4096
 """Full nodes; LMDB stores them in whole pages and keeps 16 bytes. List nodes are walked whole, leaves one by one."""
 
 LIST_OF = {
