@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -150,6 +151,19 @@ def test_an_id_in_use_is_refused_and_an_unknown_one_too(name: str) -> None:
             index.delete(2)
 
         assert_right(index, domain, {1: (Operator.EQ, three)}, [three, Value(Kind.NUMBER, 4)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_searches_may_run_side_by_side(name: str) -> None:
+    domain = Integer(0, 99)
+    predicates = [(at, SIX[at % 6], Value(Kind.NUMBER, (at * 37) % 100)) for at in range(500)]
+    values = [Value(Kind.NUMBER, n) for n in range(100)]
+    with made(name, domain) as index, ThreadPoolExecutor(4) as threads:
+        index.insert_many(predicates)
+        alone = [sorted(index.search(value).tolist()) for value in values]
+        together = [sorted(ids.tolist()) for ids in threads.map(index.search, values * 3)]
+
+        assert together == alone * 3
 
 
 @pytest.mark.parametrize("name", NAMES)

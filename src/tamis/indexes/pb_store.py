@@ -140,10 +140,16 @@ class Reader:
         self.pages += self.store.node_depth + 1 + -(-node.size // PAGE_BYTES)
         return node
 
-    def ids(self, number: int) -> tuple[Ids, int, int]:
-        """The ids of a list's node, the node before it and the one after it."""
-        found = read_ids(self._part(number, b"i"), number, self.store.path)
-        self.pages += self.store.node_depth + -(-found[0].nbytes // PAGE_BYTES)
+    def walk(self, came: int, number: int, *, forward: bool) -> list[Ids]:
+        """The ids of each node of a list, from this one to the end or to the head; `came` is the node before it."""
+        found, path = [], self.store.path
+        while number:
+            ids, previous, following = read_ids(self._part(number, b"i"), number, path)
+            if came != (previous if forward else following):
+                raise self.store.damaged(f"node {number} does not know its neighbour")
+            found.append(ids)
+            self.pages += self.store.node_depth + -(-ids.nbytes // PAGE_BYTES)
+            came, number = number, following if forward else previous
         return found
 
     def _part(self, number: int, part: bytes) -> memoryview:

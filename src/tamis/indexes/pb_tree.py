@@ -29,7 +29,6 @@ import numpy as np
 from tamis.indexes.base import Ids
 from tamis.indexes.pb_check import check
 from tamis.indexes.pb_keys import encode
-from tamis.indexes.pb_pages import damaged
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, PAGE_BYTES, Reader, Store
 from tamis.indexes.pb_writer import Entry, Writer
 from tamis.model import Domain, Operator, Value
@@ -129,23 +128,9 @@ def _collect(reader: Reader, number: int, key: bytes, *, below: bool, above: boo
     item, found = node.place(key)
     parts = []
     if below:
-        parts.append(node.run(0, item))
-        came, at = number, node.previous
-        while at:
-            ids, back, forth = reader.ids(at)
-            if forth != came:
-                raise damaged(node.path, at, "does not know its neighbour")
-            parts.append(ids)
-            came, at = at, back
+        parts += [node.run(0, item), *reader.walk(number, node.previous, forward=False)]
     if above:
-        parts.append(node.run(item + found, node.items))
-        came, at = number, node.next
-        while at:
-            ids, back, forth = reader.ids(at)
-            if back != came:
-                raise damaged(node.path, at, "does not know its neighbour")
-            parts.append(ids)
-            came, at = at, forth
+        parts += [node.run(item + found, node.items), *reader.walk(number, node.next, forward=True)]
     return parts
 
 
