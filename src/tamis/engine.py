@@ -23,6 +23,7 @@ from tamis.matches import Matches
 from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
 from tamis.model.values import ValueRefused, is_text, show_raw
+from tamis.segments.durable import Folder
 from tamis.segments.events import Batch, arrow_rows, batch_of_events, read_row
 from tamis.segments.ids import IdColumn
 from tamis.segments.registry import SegmentRegistry
@@ -178,16 +179,41 @@ class Engine:
         self._registry.check()
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file, atomically."""
-        write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
+        """Write everything, atomically: the adaptive engine to a folder of segments, the others to one file."""
+        if isinstance(self._registry, SegmentRegistry):
+            self._registry.save(Path(path))
+        else:
+            write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
 
     @classmethod
-    def open(cls, path: str | Path, **options: Any) -> Engine:
-        """The engine that was saved there; `options` override, e.g. `algorithm=`."""
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        schema: Schema | None = None,
+        create: bool = False,
+        verify: bool = True,
+        **options: Any,
+    ) -> Engine:
+        """The engine kept there; `options` override, e.g. `algorithm=`.
+
+        A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
+        `close` lets the folder go. `create=True` makes one if there is none. `verify=False` spares the sum over
+        segments larger than memory.
+        """
+        if create or Path(path).is_dir():
+            folder = Folder(Path(path), schema, create)
+            engine = cls(folder.schema, **options, folder=folder, verify=verify)
+            return engine
         snapshot = read_snapshot(Path(path))
         engine = cls(snapshot.schema, **({"algorithm": snapshot.algorithm} | options))
         engine.subscribe_many(snapshot.subscriptions)
         return engine
+
+    def close(self) -> None:
+        """Let go of the folder of a durable engine, after writing its log into segments."""
+        if isinstance(self._registry, SegmentRegistry):
+            self._registry.close()
 
 
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
@@ -210,8 +236,9 @@ def _id_columns(table: pa.Table | pa.RecordBatch) -> tuple[IdColumn, pa.Array] |
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
-        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks) if column.num_chunks else (
-            pa.array([], column.type))  # fmt: skip
+        return (
+            pa.concat_arrays([pa.array([], column.type), *column.chunks]) if column.num_chunks != 1 else column.chunk(0)
+        )
     return column
 
 

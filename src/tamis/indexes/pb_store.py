@@ -6,7 +6,7 @@
                 0 says what this file is, and the next free number
     predicates  id → operator, constant, checksum                     so that an id alone can be deleted
 
-`docs/decisions/pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
+`docs/decisions/0012-pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Store:
     def __init__(self, path: str, *, durable: bool) -> None:
         self.path = path
         with self.guarded():
-            self.env = lmdb.open(path, map_size=MAP_BYTES, max_dbs=3, readahead=False, sync=durable, metasync=durable)
+            self.env = lmdb.open(
+                path, map_size=MAP_BYTES, max_dbs=3, max_readers=1024, readahead=False, sync=durable, metasync=durable
+            )
             with self.env.begin(write=True) as txn:
                 new = txn.stat()["entries"] == 0
                 self.leaves, self.nodes, self.predicates = (

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.bits import popcount, trailing_zeros
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import inlined, kernel
 
 __all__ = ["Places", "count_hits", "count_members", "is_alive", "list_hits", "list_members", "once", "writing_speed"]
 
@@ -33,7 +33,7 @@ class Places(NamedTuple):
     any_dead: int
 
 
-@kernel
+@inlined
 def is_alive(alive: Words, row: int) -> bool:
     return (alive[row >> 6] >> np.uint64(row & 63)) & np.uint64(1) != 0
 
@@ -44,19 +44,20 @@ def count_hits(places: Places, hits: Words, words: int, block_count: int, event:
     total = 0
     for block in range(block_count):
         at = (event * block_count + block) * words
+        mine = hits[at : at + words]
         if block < places.single_blocks:
-            row = places.block_row[block] >> 6
             if places.any_dead == 0:
                 for w in range(words):
-                    total += popcount(hits[at + w])
+                    total += popcount(mine[w])
             else:
+                row = places.block_row[block] >> 6
+                alive = places.alive[row : row + words]
                 for w in range(words):
-                    if hits[at + w] != 0:
-                        total += popcount(hits[at + w] & places.alive[row + w])
+                    total += popcount(mine[w] & alive[w])
         else:
             first = places.group_first[block - places.single_blocks]
             for w in range(words):
-                word = hits[at + w]
+                word = mine[w]
                 while word != 0:
                     member = first + w * 64 + np.int64(trailing_zeros(word))
                     word &= word - np.uint64(1)
@@ -64,7 +65,7 @@ def count_hits(places: Places, hits: Words, words: int, block_count: int, event:
     return total
 
 
-@kernel
+@inlined
 def _live(places: Places, first: int, last: int) -> int:
     if places.any_dead == 0:
         return last - first
@@ -75,7 +76,7 @@ def _live(places: Places, first: int, last: int) -> int:
     return total
 
 
-@kernel
+@inlined
 def _list_word(word: np.uint64, base: int, out: Ints, n: int) -> int:
     """The positions of the ones of a word, plus `base`."""
     while word != 0:
@@ -90,10 +91,11 @@ def list_hits(places: Places, hits: Words, words: int, block_count: int, event: 
     """Write the live rows in the bitmaps of one event to `out` from `n` on."""
     for block in range(block_count):
         at = (event * block_count + block) * words
+        mine = hits[at : at + words]
         if block < places.single_blocks:
             row = places.block_row[block]
             for w in range(words):
-                word = hits[at + w]
+                word = mine[w]
                 if word != 0:
                     if places.any_dead == 1:
                         word &= places.alive[(row >> 6) + w]
@@ -101,7 +103,7 @@ def list_hits(places: Places, hits: Words, words: int, block_count: int, event: 
         else:
             first = places.group_first[block - places.single_blocks]
             for w in range(words):
-                word = hits[at + w]
+                word = mine[w]
                 while word != 0:
                     member = first + w * 64 + np.int64(trailing_zeros(word))
                     word &= word - np.uint64(1)
@@ -109,7 +111,7 @@ def list_hits(places: Places, hits: Words, words: int, block_count: int, event: 
     return n
 
 
-@kernel
+@inlined
 def _list_run(places: Places, first: int, last: int, out: Ints, n: int) -> int:
     for row in range(first, last):
         if places.any_dead == 0 or is_alive(places.alive, row):

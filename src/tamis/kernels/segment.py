@@ -30,15 +30,11 @@ def find(
     The value is -1 if `found` is too short, 0 else.
     """
     match_blocks(blocks, sizes, events, first, last, hits)
-    n = 0
-    for event in range(first, last):
-        found_start[event - first] = n
-        n = match_clusters(clusters, events, event, found, n, work)
-        if n < 0:
-            return -1
-        members = count_members(places, found, found_start[event - first], n)
-        counts[event - first] += count_hits(places, hits, WORDS, len(sizes), event - first) + members
-    found_start[last - first] = n
+    if match_clusters(clusters, events, first, last, found, found_start, work) < 0:
+        return -1
+    for at in range(last - first):
+        members = count_members(places, found, found_start[at], found_start[at + 1])
+        counts[at] += count_hits(places, hits, WORDS, len(sizes), at) + members
     return 0
 
 

@@ -1,7 +1,7 @@
 """All subscriptions of one engine: immutable segments, a small delta, and the marks of the dead.
 
-As in a log-structured store, `subscribe` and `unsubscribe` touch the delta and the marks only; a delta that is read from
-is frozen into a segment, and segments of similar size are merged, large ones in the background. A reader takes a
+As in a log-structured store, `subscribe` and `unsubscribe` touch the delta and the marks only; a delta that is read
+from is frozen into a segment, and segments of similar size are merged, large ones in the background. A reader takes a
 *snapshot*, a tuple of segments and the delta as they are, and is never blocked while it matches; a writer
 replaces what it changes and alters nothing that a snapshot holds.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import UnknownSubscription
+from tamis.errors import LanguageError, LimitError, UnknownSubscription
 from tamis.kernels.rows import once
 from tamis.language import parse
 from tamis.matchers.naive import conjunction_holds
@@ -109,14 +109,18 @@ class Collection:
                 self._freeze()
         return Applied(1, int(replaced), () if conjunctions else (id,))
 
-    def subscribe_many(self, ids: IdColumn, texts: pa.Array) -> Applied:
-        """Distinct ids and their texts; the first text that does not parse raises, and nothing is changed."""
+    def prepare(self, ids: IdColumn, texts: pa.Array) -> Compiled:
+        """Compile distinct ids and their texts, changing nothing; `Rejected` if one does not parse."""
         with self._lock:
             first = self._number
             self._number += len(ids)
         compiled = self._compile(ids, texts, np.arange(first, first + len(ids), dtype=np.int64))
         if compiled.rejected:
             raise Rejected(*compiled.rejected[0])
+        return compiled
+
+    def install(self, ids: IdColumn, compiled: Compiled) -> Applied:
+        """Take in what was prepared; its ids replace what they had."""
         with self._lock:
             replaced = self._forget_many(ids)
             self._segments = (*self._segments, compiled.segment)
@@ -405,7 +409,7 @@ class Collection:
 class Rejected(Exception):
     """A text that does not parse: its row and the reason. The engine words it for the user."""
 
-    def __init__(self, row: int, reason: Exception) -> None:
+    def __init__(self, row: int, reason: LanguageError | LimitError) -> None:
         super().__init__(row, reason)
         self.row = row
         self.reason = reason

@@ -182,6 +182,6 @@ def _judge(kind: Kind, values: Column, domain: Domain) -> None:
         if domain.max is not None and values.max() > domain.max:
             raise _Unsure
     if isinstance(domain, Finite) and not (
-        isinstance(values, pa.Array) and domain.members.issuperset(pc.unique(values).to_pylist())
+        isinstance(values, pa.Array) and set(domain.names).issuperset(pc.unique(values).to_pylist())
     ):
         raise _Unsure

@@ -65,7 +65,6 @@ def choose_homes(
     columns: Columns, intervals: Intervals, shared: npt.NDArray[np.bool_], statistics: Statistics | None, tuning: Tuning
 ) -> Homes:
     """`shared` says of each conjunction whether it has several owners."""
-    count = len(intervals.start) - 1
     widths = [max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()]
     points = _points(columns, intervals, statistics)
     level = _levels(points, widths, tuning)

@@ -80,10 +80,12 @@ def list_matches(
     """Live rows of every event as compressed sparse rows, `bases[i]` added to segment i's."""
     if threads > 1 and size > threads:
         edges = np.linspace(0, size, threads + 1).astype(int).tolist()
+
+        def part(number: int) -> tuple[Longs, Ints]:
+            return _list(layouts, encoded, edges[number], edges[number + 1], bases, work)
+
         with ThreadPoolExecutor(threads) as pool:
-            parts = list(
-                pool.map(lambda pair: _list(layouts, encoded, *pair, bases, work), zip(edges, edges[1:], strict=False))
-            )
+            parts = list(pool.map(part, range(threads)))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in parts]))])
         return offsets.astype(np.int64), np.concatenate([part[1] for part in parts])
     return _list(layouts, encoded, 0, size, bases, work)

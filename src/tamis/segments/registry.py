@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import LanguageError, LimitError
+from tamis.errors import UnknownSubscription
 from tamis.matchers.registry import Found, Receipt, at_row, parse_row, parse_text
 from tamis.model import Event, Schema, SubscriptionId
 from tamis.segments.collection import Collection, Rejected
+from tamis.segments.durable import Folder, Record
 from tamis.segments.events import Batch, batch_of_arrow, batch_of_events
 from tamis.segments.ids import IdColumn
 from tamis.segments.segment import Segment
@@ -22,8 +25,11 @@ from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["SegmentIds", "SegmentRegistry"]
 
+_LONG_LOG = 10_000
+"""Writes after which a log is turned into segments; a larger batch never goes through the log."""
 
-class SegmentIds(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__ takes positions only
+
+class SegmentIds(Sequence[SubscriptionId]):
     """The ids of several segments under one range of codes."""
 
     def __init__(self, segments: Sequence[Segment], bases: list[int]) -> None:
@@ -47,12 +53,77 @@ class SegmentIds(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__
 class SegmentRegistry:
     """A `Registry` over a `Collection`."""
 
-    def __init__(self, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        statistics: Statistics | None = None,
+        tuning: Tuning = DEFAULT,
+        folder: Folder | None = None,
+        verify: bool = True,
+    ) -> None:
         self.schema = schema
         self.collection = Collection(schema, statistics, tuning)
+        self._folder: Folder | None = None
+        self._writing = threading.RLock()
+        self._logged = 0
+        if folder is not None:
+            for segment in folder.segments(verify=verify):
+                self.collection.adopt(segment)
+            for records in folder.replay():
+                self._replay(records)
+            self._folder = folder
+
+    def _replay(self, records: list[tuple[str, SubscriptionId, str]]) -> None:
+        self._logged += len(records)
+        if records[0][0] == "u":
+            self.unsubscribe(records[0][1])
+        elif len(records) == 1:
+            self.subscribe(records[0][1], records[0][2])
+        else:
+            self.subscribe_many((id, text) for _, id, text in records)
+
+    def _log(self, records: list[Record]) -> None:
+        """Before a write is applied it is on disk."""
+        if self._folder is not None:
+            self._folder.append(records)
+            self._logged += len(records)
+
+    def _applied(self) -> None:
+        """After a write: a long log is turned into segments."""
+        if self._folder is not None and self._logged >= _LONG_LOG:
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Put everything in segment files and start an empty log."""
+        with self._writing:
+            if self._folder is not None:
+                self._folder.checkpoint(self.collection.snapshot(freeze=True).segments)
+                self._logged = 0
+
+    def save(self, path: Path) -> None:
+        """Write all subscriptions to a folder; what was there before stays until the new is whole."""
+        folder = Folder(path, self.schema, create=True)
+        try:
+            folder.checkpoint(self.collection.snapshot(freeze=True).segments)
+        finally:
+            folder.close()
+
+    def close(self) -> None:
+        """Checkpoint what is logged and let the folder go."""
+        with self._writing:
+            if self._folder is not None:
+                if self._logged:
+                    self.checkpoint()
+                self._folder.close()
+                self._folder = None
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
-        return Receipt(*self.collection.subscribe(id, text, parse_text(text, self.schema)))
+        conjunctions = parse_text(text, self.schema)
+        with self._writing:
+            self._log([["s", id, text]])
+            receipt = Receipt(*self.collection.subscribe(id, text, conjunctions))
+            self._applied()
+        return receipt
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
         listed = list(pairs)
@@ -77,14 +148,25 @@ class SegmentRegistry:
         return self._subscribe_columns(ids, texts, range(len(ids)))
 
     def _subscribe_columns(self, ids: IdColumn, texts: pa.Array, rows: Sequence[int]) -> Receipt:
-        try:
-            return Receipt(*self.collection.subscribe_many(ids, texts))
-        except Rejected as error:
-            assert isinstance(error.reason, LanguageError | LimitError)
-            raise at_row(rows[error.row], ids[error.row], error.reason) from None
+        with self._writing:
+            try:
+                prepared = self.collection.prepare(ids, texts)
+            except Rejected as rejected:
+                raise at_row(rows[rejected.row], ids[rejected.row], rejected.reason) from None
+            short = len(ids) < _LONG_LOG
+            if short:
+                self._log([["s", id, text] for id, text in zip(ids.listed(), texts.to_pylist(), strict=True)])
+            receipt = Receipt(*self.collection.install(ids, prepared))
+            self._applied() if short else self.checkpoint()
+        return receipt
 
     def unsubscribe(self, id: SubscriptionId) -> None:
-        self.collection.unsubscribe(id)
+        with self._writing:
+            if id not in self.collection:
+                raise UnknownSubscription(id)
+            self._log([["u", id]])
+            self.collection.unsubscribe(id)
+            self._applied()
 
     def match(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match(event)

@@ -1,4 +1,4 @@
-"""The numbers behind the choice of homes, in one place. Answers never depend on them: the tests run with absurd ones."""
+"""The numbers behind the choice of homes. Answers never depend on them: the tests run with absurd ones."""
 
 from __future__ import annotations
 
