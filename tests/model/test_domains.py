@@ -118,6 +118,11 @@ def test_an_integer_range_upside_down_is_refused() -> None:
         Integer(5, 4)
 
 
+def test_an_integer_range_past_the_longest_number_is_refused() -> None:
+    with pytest.raises(SchemaError, match="expected bounds of at most 4,000 digits, found an integer of 16,610 bits"):
+        Integer(0, 10**5000)
+
+
 # -- partial orders -------------------------------------------------------------------------------------------------
 
 

@@ -138,6 +138,11 @@ class Collection:
             self._segments = (*self._segments, segment)
             self._number = max(self._number, int(segment.sequence.max(initial=-1)) + 1)
 
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undo what was written since."""
+        with self._lock:
+            self._segments, self._delta, self._shared = snapshot.segments, dict(snapshot.delta), False
+
     def _forget(self, id: SubscriptionId) -> bool:
         if id in self._delta:
             del self._own_delta()[id]
@@ -342,7 +347,8 @@ class Collection:
     # -- asking -----------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._delta) + sum(map(len, self._segments))
+        with self._lock:
+            return len(self._delta) + sum(map(len, self._segments))
 
     def text(self, id: SubscriptionId) -> str:
         with self._lock:

@@ -1,14 +1,14 @@
-"""A collection that survives: a folder with the schema, segments, a list of them, and a log of what came since.
+"""A collection that survives: a folder with segments, a list of them, and a log of what came since.
 
-    schema.toml       what the segments were compiled under
-    segment-N.seg     as `segments.file` writes them
-    current.json      which segments count, with their dead; replaced atomically
+    current.json      the schema, and which segments count, with their dead; replaced atomically
+    segment-N-K.seg   as `segments.file` writes them
     log-N.wal         one record per write since `current.json` number N was written
+    lock              held by the one process that has the folder open
 
 A write is in the log, and the log is on disk, before the call returns; so what returned survives `kill -9` and the
 loss of power. Opening maps the segments and replays the log; a record cut short at its end never returned and is
-dropped, one that is damaged elsewhere is an error. A checkpoint freezes the delta, writes new segments and a new
-`current.json`, and only then drops the old log and the segments nobody lists.
+dropped, one that is damaged is an error. A checkpoint writes new segments, an empty log and a new `current.json`, in
+this order, and only then drops the old log and the segments nobody lists.
 """
 
 from __future__ import annotations
@@ -16,141 +16,270 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
+import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xxhash
 
 from tamis.errors import SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
-from tamis.segments.file import open_segment, save_segment, write_atomically
+from tamis.segments.file import open_segment, save_segment
+from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
+from tamis.store.atomic import sync_folder, why, write_atomically
 
 __all__ = ["Folder", "Record"]
 
 Record = list[Any]
 """["s", id, text] or ["u", id]."""
 
-_HEAD_BYTES = 12
+_FORMAT = 1
+_OURS = re.compile(
+    r"current\.json|lock|segment-(\d+)-\d+\.seg|log-(\d+)\.wal|\.(current\.json|segment-.*)\.[0-9a-f]{8}"
+)
+_HEAD_BYTES = 20
+"""Of a record: its length (8 bytes), a sum of the length (4 bytes), a sum of its text (8 bytes)."""
+
+
+class _Listed(NamedTuple):
+    """A segment that counts, and the rows that died since it was written."""
+
+    file: str
+    dead: list[int]
 
 
 class Folder:
-    """One engine's folder; one process at a time may hold it."""
+    """One engine's folder; one engine at a time may hold it."""
 
-    def __init__(self, path: Path, schema: Schema | None, create: bool) -> None:
+    def __init__(
+        self, path: Path, schema: Schema | None = None, *, create: bool = False, replace: bool = False
+    ) -> None:
+        """Open what is there, or make it. `replace` disregards what is there, which stays until the next checkpoint."""
         self.path = path
-        if not (path / "current.json").exists():
-            if not create:
-                raise SegmentError("expected a saved engine; create=True makes one", str(path))
-            self._create(schema if schema is not None else Schema(open=True))
+        self._listed: list[_Listed] = []
+        self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
+        self._handles: dict[str, int] = {}
+        weakref.finalize(self, _close_all, self._handles)  # an engine that nobody closed lets go when it is collected
+        if create or replace:
+            self._make()
+        elif not (path / "current.json").exists():
+            raise SegmentError("expected a saved engine; create=True makes one", str(path))
         self._hold()
-        self.schema = self._read_schema(schema)
-        self._current = self._read_current()
-        self._log = self._open_log()
-        self._files: dict[int, str] = {}
-
-    def _create(self, schema: Schema) -> None:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SegmentError(f"cannot be made: {error.strerror}", str(self.path)) from None
-        write_atomically(self.path / "schema.toml", [schema.dumps().encode()])
-        write_atomically(self.path / "current.json", [json.dumps({"number": 0, "segments": []}).encode()])
+            self._open(schema, replace)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make(self) -> None:
+        try:
+            if not self.path.is_dir():
+                self.path.mkdir()
+                sync_folder(self.path.parent)
+            foreign = [path.name for path in self.path.iterdir() if not _OURS.fullmatch(path.name)]
+        except (OSError, ValueError) as error:
+            raise SegmentError(f"cannot write here: {why(error)}", str(self.path)) from None
+        if foreign:
+            raise SegmentError(f"cannot write here: {min(foreign)!r} is no part of an engine", str(self.path))
 
     def _hold(self) -> None:
-        self._lock = (self.path / "lock").open("a")
+        self._handles["lock"] = self._handle("lock", os.O_RDWR)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._handles["lock"], fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._lock.close()
-            raise SegmentError("another process holds this engine open", str(self.path)) from None
+            self.close()
+            raise SegmentError("another engine holds this folder open", str(self.path)) from None
 
-    def _read_schema(self, given: Schema | None) -> Schema:
-        try:
-            kept = Schema.load(self.path / "schema.toml")
-        except SchemaError as error:
-            raise SegmentError(str(error), str(self.path)) from None
-        if given is not None and given != kept:
+    def _open(self, schema: Schema | None, replace: bool) -> None:
+        if replace or not (self.path / "current.json").exists():
+            self.schema = schema if schema is not None else Schema(open=True)
+            self._number = self._highest_number()
+            if not replace:
+                self.checkpoint(())
+            return
+        self._read_current()
+        if schema is not None and schema != self.schema:
             raise SegmentError("the engine was made with another schema", str(self.path))
-        return kept
+        self._open_log()
 
-    def _read_current(self) -> dict[str, Any]:
+    def close(self) -> None:
+        _close_all(self._handles)
+
+    @property
+    def closed(self) -> bool:
+        return not self._handles
+
+    def _handle(self, name: str, flags: int) -> int:
         try:
-            found: dict[str, Any] = json.loads((self.path / "current.json").read_text())
-            return {"number": int(found["number"]), "segments": list(found["segments"])}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise SegmentError(f"current.json cannot be read: {error}", str(self.path)) from None
+            return os.open(self.path / name, flags | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise SegmentError(f"cannot write here: {why(error)}", str(self.path / name)) from None
+
+    # -- the list -----------------------------------------------------------------------------------------------
+
+    def _read_current(self) -> None:
+        path = self.path / "current.json"
+        try:
+            found: dict[str, Any] = json.loads(path.read_bytes())
+            if found["format"] != _FORMAT:
+                reason = f"expected format {_FORMAT}, found {found['format']}; a newer Tamis may have written it"
+                raise SegmentError(reason, str(path))
+            if found.pop("sum") != _sum_of(found):
+                raise SegmentError("the checksum does not fit: the file is damaged", str(path))
+            self._number = int(found["number"])
+            self._listed = [_Listed(*one) for one in found["segments"]]
+            self.schema = Schema.loads(found["schema"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError) as error:
+            raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
+
+    def _write_current(self, number: int, listed: list[_Listed]) -> None:
+        found = {"format": _FORMAT, "number": number, "schema": self.schema.dumps(), "segments": listed}
+        text = json.dumps(found | {"sum": _sum_of(found)}, ensure_ascii=False)
+        write_atomically(self.path / "current.json", [text.encode()])
+
+    def _highest_number(self) -> int:
+        names = (_OURS.fullmatch(path.name) for path in self.path.iterdir())
+        return max((int(name[1] or name[2]) for name in names if name and (name[1] or name[2])), default=0)
 
     # -- segments -----------------------------------------------------------------------------------------------
 
     def segments(self, *, verify: bool = True) -> Iterator[Segment]:
-        for listed in self._current["segments"]:
-            segment = open_segment(self.path / listed["file"], self.schema, verify=verify)
-            fresh = np.setdiff1d(np.array(listed["dead"], np.int64), segment.buried())
+        for file, dead in self._listed:
+            segment = open_segment(self.path / file, self.schema, verify=verify)
+            fresh = np.setdiff1d(np.array(dead, np.int64), segment.buried())
             if len(fresh):
                 segment = segment.bury(fresh)
-            self._files[id(segment.index)] = listed["file"]
+            self._files[segment.index] = file
             yield segment
 
     def checkpoint(self, segments: Iterable[Segment]) -> None:
         """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
-        number = self._current["number"] + 1
-        listed, files = [], {}
+        number = self._number + 1
+        listed, fresh = [], {}
         for at, segment in enumerate(segments):
-            name = self._files.get(id(segment.index))
+            name = self._files.get(segment.index)
+            listed.append(_Listed(name or f"segment-{number}-{at}.seg", segment.buried().tolist() if name else []))
             if name is None:
-                name = f"segment-{number}-{at}.seg"
-                save_segment(segment, self.path / name, self.schema)
-                listed.append({"file": name, "dead": []})
-            else:
-                listed.append({"file": name, "dead": segment.buried().tolist()})
-            files[id(segment.index)] = name
-        self._current = {"number": number, "segments": listed}
-        write_atomically(self.path / "current.json", [json.dumps(self._current).encode()])
-        self._log.close()
-        self._files = files
-        self._log = self._open_log()
+                save_segment(segment, self.path / listed[-1].file, self.schema)
+                fresh[segment.index] = listed[-1].file
+        log = self._handle(f"log-{number}.wal", os.O_RDWR | os.O_TRUNC)
+        try:
+            self._write_current(number, listed)  # syncs the folder, and with it the name of the new log
+        except BaseException:
+            os.close(log)
+            self._reread(number)
+            raise
+        self._number, self._listed = number, listed
+        self._files.update(fresh)
+        self._use_log(log, 0)
         self._sweep()
 
+    def _reread(self, number: int) -> None:
+        """A failed checkpoint changed nothing, unless it failed at the very last: then the old log counts no more."""
+        try:
+            changed = json.loads((self.path / "current.json").read_bytes())["number"] == number
+        except FileNotFoundError:
+            changed = False
+        except (OSError, ValueError, KeyError):
+            changed = True
+        if changed:
+            self.close()
+
     def _sweep(self) -> None:
-        kept = {one["file"] for one in self._current["segments"]} | {self._log_path().name}
-        for path in [*self.path.glob("segment-*.seg"), *self.path.glob("log-*.wal"), *self.path.glob(".*.seg.*")]:
-            if path.name not in kept:
+        kept = {"current.json", "lock", self._log_path().name, *(one.file for one in self._listed)}
+        for path in self.path.iterdir():
+            if path.name not in kept and _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
     # -- the log ------------------------------------------------------------------------------------------------
 
     def _log_path(self) -> Path:
-        return self.path / f"log-{self._current['number']}.wal"
+        return self.path / f"log-{self._number}.wal"
 
-    def _open_log(self) -> Any:
-        return self._log_path().open("ab", buffering=0)
+    def _open_log(self) -> None:
+        if not self._log_path().exists():
+            raise SegmentError("the log is missing", str(self._log_path()))
+        handle = self._handle(self._log_path().name, os.O_RDWR)
+        self._use_log(handle, os.fstat(handle).st_size)
+
+    def _use_log(self, handle: int, size: int) -> None:
+        if "log" in self._handles:
+            os.close(self._handles["log"])
+        self._handles["log"] = handle
+        self._log_bytes = size
 
     def append(self, records: Iterable[Record]) -> None:
         """Put records in the log as one: after a crash all of them are there or none is."""
         text = json.dumps(list(records), ensure_ascii=False).encode()
-        self._log.write(len(text).to_bytes(4, "little") + xxhash.xxh3_64_digest(text) + text)
-        os.fdatasync(self._log.fileno())
+        head = _length_head(len(text), self._log_bytes) + xxhash.xxh3_64_digest(text)
+        handle = self._handles["log"]
+        try:
+            _write_all(handle, head + text, self._log_bytes)
+            os.fdatasync(handle)
+        except BaseException as error:
+            self._cut_log()
+            if isinstance(error, OSError):
+                raise SegmentError(f"cannot write here: {why(error)}", str(self._log_path())) from None
+            raise
+        self._log_bytes += _HEAD_BYTES + len(text)
+
+    def _cut_log(self) -> None:
+        """Take back a write that failed. If even that fails, nothing more is written."""
+        try:
+            os.ftruncate(self._handles["log"], self._log_bytes)
+        except OSError:
+            self.close()
 
     def replay(self) -> Iterator[list[tuple[str, SubscriptionId, str]]]:
         """The records since the last checkpoint, write by write."""
         content = self._log_path().read_bytes()
         at = 0
-        while at < len(content):
-            head = content[at : at + _HEAD_BYTES]
-            length = int.from_bytes(head[:4], "little")
-            text = content[at + _HEAD_BYTES : at + _HEAD_BYTES + length]
-            if len(head) < _HEAD_BYTES or len(text) < length:
-                break  # cut short: the write never returned
-            if xxhash.xxh3_64_digest(text) != head[4:]:
-                raise SegmentError(f"the log is damaged at byte {at:,}", str(self._log_path()))
-            yield [(one[0], one[1], one[2] if len(one) > 2 else "") for one in json.loads(text)]
-            at += _HEAD_BYTES + length
+        while (end := self._end_of_record(content, at)) is not None:
+            yield [
+                (one[0], one[1], one[2] if len(one) > 2 else "") for one in json.loads(content[at + _HEAD_BYTES : end])
+            ]
+            at = end
         if at < len(content):
-            os.truncate(self._log_path(), at)
+            os.ftruncate(self._handles["log"], at)
+        self._log_bytes = at
 
-    def close(self) -> None:
-        self._log.close()
-        self._lock.close()
+    def _end_of_record(self, content: bytes, at: int) -> int | None:
+        """Where the record ends that begins there; None if it is cut short, or there is none."""
+        head = content[at : at + _HEAD_BYTES]
+        if len(head) < _HEAD_BYTES or (not any(head) and not any(content[at:])):
+            return None  # zeros are bytes that the file was given and that were not written
+        length = int.from_bytes(head[:8], "little")
+        end = at + _HEAD_BYTES + length
+        text = content[at + _HEAD_BYTES : end]
+        if head[:12] == _length_head(length, at):
+            if end > len(content) or (end == len(content) and text.endswith(b"\0")):
+                return None
+            if head[12:] == xxhash.xxh3_64_digest(text):
+                return end
+        raise SegmentError(f"the log is damaged at byte {at:,}", str(self._log_path()))
+
+
+def _length_head(length: int, at: int) -> bytes:
+    """A length and its sum; the record's place in the log is in the sum, so that no record can stand in another's."""
+    size = length.to_bytes(8, "little")
+    return size + xxhash.xxh32_digest(size + at.to_bytes(8, "little"))
+
+
+def _write_all(handle: int, content: bytes, at: int) -> None:
+    left = memoryview(content)
+    while left:
+        written = os.pwrite(handle, left, at)
+        left, at = left[written:], at + written
+
+
+def _sum_of(found: dict[str, Any]) -> str:
+    return xxhash.xxh3_64_hexdigest(json.dumps(found, sort_keys=True).encode())
+
+
+def _close_all(handles: dict[str, int]) -> None:
+    while handles:
+        os.close(handles.popitem()[1])

@@ -14,9 +14,7 @@ they are touched, and processes on one host share them. Files are written to a t
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -36,6 +34,7 @@ from tamis.segments.constraints import Slot
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.intervals import FiniteCodes
 from tamis.segments.segment import Segment
+from tamis.store.atomic import why, write_atomically
 
 __all__ = ["fingerprint", "open_segment", "save_segment"]
 
@@ -138,25 +137,6 @@ def _write(path: Path, header: dict[str, Any], arrays: dict[str, Array]) -> None
     write_atomically(path, [prefix, text, *pieces])
 
 
-def write_atomically(path: Path, pieces: list[Any]) -> None:
-    """All pieces or nothing: a temporary name beside the target, synced, renamed, and the folder synced."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            for piece in pieces:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +145,7 @@ def open_segment(path: Path, schema: Schema, *, verify: bool = True) -> Segment:
     try:
         content = np.memmap(path, np.uint8, "c")  # private pages: kernels see ordinary arrays, the file stays as it is
     except (OSError, ValueError) as error:
-        raise SegmentError(f"expected a segment: {error}", str(path)) from None
+        raise SegmentError(f"expected a segment: {why(error)}", str(path)) from None
     header, body = _read_header(content, str(path), verify)
     if header["schema"] != fingerprint(schema):
         raise SegmentError("the segment was compiled under another schema", str(path))

@@ -171,6 +171,8 @@ class _Reader:
             return [Piece(slot, kind, conjunctions, Bound(column, False), Bound(highs, True))]
         if isinstance(domain, Integer):
             self._never_whole(run, domain, operator, column)
+        if kind == Kind.STRING and operator == _LT:  # no string lies before the empty one
+            self.dead[conjunctions[pc.equal(column, "").to_numpy(zero_copy_only=False)]] = True
         closed = Bound(column, False)
         if operator in (_EQ, _CONTAINS, _IN):
             return [Piece(slot, kind, conjunctions, closed, closed)]
