@@ -55,4 +55,4 @@ def _count(total: Int32s, ends: Int32s, cell: int, stop: int) -> int:
     size = np.int64(ends[stop - 1]) - (np.int64(ends[cell - 1]) if cell % STRIPE else 0)
     for stripe in range(first, last):
         size += total[stripe]
-    return size
+    return int(size)
