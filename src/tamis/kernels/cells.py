@@ -28,7 +28,7 @@ def gather_cells(arena: Int32s, base: Int64s, total: Int32s, ends: Int32s, range
     for row in range(ranges.shape[0]):
         size += _count(total, ends, ranges[row, 0], ranges[row, 1])
     out = np.empty(size, dtype=np.int32)
-    at, first, last = 0, np.int64(0), np.int64(0)
+    at, first, last = np.int64(0), np.int64(0), np.int64(0)
     for row in range(ranges.shape[0]):
         cell, stop = ranges[row, 0], ranges[row, 1]
         while cell < stop:
