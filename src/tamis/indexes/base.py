@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from tamis.model import Operator, Value
 
-__all__ = ["Ids", "IndexMaker", "PredicateIndex", "SIX"]
+__all__ = ["SIX", "Ids", "IndexMaker", "PredicateIndex"]
 
 Ids = npt.NDArray[np.int32]
 

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
 from tamis.matchers.base import Entry, Matcher, MatcherMaker, MatcherStats, Rows, Work
 from tamis.matchers.naive import Naive
 
 __all__ = ["MATCHERS", "Entry", "Matcher", "MatcherMaker", "MatcherStats", "Rows", "Work"]
 
+
+def _lazy(module: str, name: str) -> MatcherMaker:
+    """A constructor whose module is imported when it is first called: `import tamis` compiles and connects nothing."""
+
+    def make(*arguments: Any, **options: Any) -> Matcher:
+        found: Matcher = getattr(import_module(f"tamis.matchers.{module}"), name)(*arguments, **options)
+        return found
+
+    return make
+
+
 MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
     {
         "naive": Naive,
+        "counting-lists": _lazy("counting_lists", "CountingLists"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

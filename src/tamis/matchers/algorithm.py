@@ -1,0 +1,143 @@
+"""What algorithms over a registry share, so that each file is its paper's idea and little else.
+
+An algorithm says what to do with rows that come and go, and which rows an event's predicates satisfy one by one; keys,
+recycling, multi-valued events, batches and counters are the same for all and stand here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from tamis.errors import OptionError, TamisError
+from tamis.indexes.base import IndexMaker
+from tamis.matchers.arrays import Ids
+from tamis.matchers.base import Entry, MatcherStats, Rows, Work
+from tamis.matchers.clusters import SortedClusters
+from tamis.matchers.front import Front
+from tamis.matchers.registry import Batch, Registry
+from tamis.model import Event, Schema
+
+__all__ = ["Algorithm", "CountingAlgorithm", "index_maker"]
+
+
+class Algorithm(ABC):
+    """A `Matcher` whose subscriptions are rows of a registry."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._registry = Registry(schema)
+        self._work = Work()
+
+    @abstractmethod
+    def _insert(self, batch: Batch) -> None:
+        """Take rows in; on an error leave nothing behind."""
+
+    @abstractmethod
+    def _delete(self, batch: Batch) -> None:
+        """Let rows go."""
+
+    @abstractmethod
+    def _find(self, event: Event) -> Ids:
+        """Rows whose every predicate holds for some value, each once."""
+
+    def _details(self) -> Mapping[str, int | float | str]:
+        return {}
+
+    def _bytes(self) -> int:
+        return 0
+
+    @abstractmethod
+    def _check(self) -> None:
+        """The invariants of what the algorithm keeps beside the registry."""
+
+    def add(self, entries: Sequence[Entry]) -> None:
+        batch = self._registry.add(entries)
+        try:
+            self._insert(batch)
+        except TamisError:
+            keys = [key for key, _ in entries]
+            self._registry.release(keys, self._registry.leaving(keys))
+            raise
+
+    def remove(self, keys: Sequence[int]) -> None:
+        batch = self._registry.leaving(keys)
+        self._delete(batch)
+        self._registry.release(keys, batch)
+
+    def match(self, event: Event) -> Sequence[int]:
+        self._work.events += 1
+        keys = self._registry.answer(self._find(event), event, self._work)
+        return cast(Sequence[int], keys)  # an array is one, but for its type
+
+    def match_many(self, events: Sequence[Event]) -> Rows:
+        return Rows.of(self.match(event) for event in events)
+
+    def stats(self) -> MatcherStats:
+        return MatcherStats(
+            subscriptions=len(self._registry.subscriptions),
+            conjunctions=self._registry.conjunction_count,
+            bytes=self._registry.bytes_used() + self._bytes(),
+            work=MatcherStats.work_of(self._work),
+            details=self._details(),
+        )
+
+    def check(self) -> None:
+        self._registry.check()
+        self._check()
+
+
+class CountingAlgorithm(Algorithm):
+    """Two stages: which distinct predicates hold, then which rows have all of theirs among them."""
+
+    def __init__(self, schema: Schema, index: str | None = None) -> None:
+        super().__init__(schema)
+        self._front = Front(schema, index_maker(index))
+
+    @abstractmethod
+    def _count(self, satisfied: Ids) -> Ids:
+        """Rows all of whose predicates are among the satisfied."""
+
+    @abstractmethod
+    def _join(self, batch: Batch) -> None:
+        """Associate rows with their predicates; on an error leave nothing behind."""
+
+    @abstractmethod
+    def _leave(self, batch: Batch) -> None: ...
+
+    def _insert(self, batch: Batch) -> None:
+        self._front.insert(batch.changed)
+        try:
+            self._join(batch)
+        except TamisError:
+            self._front.delete(batch.changed)
+            raise
+
+    def _delete(self, batch: Batch) -> None:
+        self._leave(batch)
+        self._front.delete(batch.changed)
+
+    def _find(self, event: Event) -> Ids:
+        return self._count(self._front.search(event))
+
+    def stats(self) -> MatcherStats:
+        self._work.predicates_evaluated = self._front.evaluated()
+        return super().stats()
+
+    def _details(self) -> Mapping[str, int | float | str]:
+        return {"predicates": len(self._registry.predicates)}
+
+    def _check(self) -> None:
+        self._front.check()
+
+
+def index_maker(name: str | None) -> IndexMaker:
+    """The predicate index of this name; None is the sorted clusters of Le Subscribe."""
+    if name is None:
+        return SortedClusters
+    from tamis.indexes import INDEXES  # type: ignore[attr-defined]  # until the indexes are here
+
+    if name not in INDEXES:
+        raise OptionError(f"no index is called {name!r} (there are: {', '.join(INDEXES)})")
+    found: IndexMaker = INDEXES[name]
+    return found
