@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from tamis.model import Operator, Value
 
-__all__ = ["SIX", "Ids", "IndexMaker", "PredicateIndex"]
+__all__ = ["Ids", "IndexMaker", "PredicateIndex", "SIX"]
 
 Ids = npt.NDArray[np.int32]
 
