@@ -27,6 +27,9 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
     {
         "naive": Naive,
         "counting-lists": _lazy("counting_lists", "CountingLists"),
+        "fair-predicate": _lazy("fair_predicate", "FairPredicate"),
+        "equality-preferred": _lazy("equality_preferred", "EqualityPreferred"),
+        "quarantining": _lazy("quarantining", "Quarantining"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.counting import count_lists
+from tamis.kernels.associations import Groups
+from tamis.kernels.counting import count_clusters, count_lists
 from tamis.matchers.algorithm import CountingAlgorithm
 from tamis.matchers.arrays import Ids, Scratches, grown
 from tamis.matchers.associations import Associations
@@ -26,6 +27,9 @@ from tamis.matchers.registry import Batch
 from tamis.model import Schema
 
 __all__ = ["Counters", "CountingLists"]
+
+
+Flags = npt.NDArray[np.bool_]
 
 
 class _Scratch(NamedTuple):
@@ -64,11 +68,24 @@ class Counters:
         for scratch in self._scratches.idle():
             scratch.left[rows] = sizes
 
+    def known(self, satisfied: Ids) -> Ids:
+        """Those of the predicates that have a list."""
+        return satisfied[satisfied < len(self.lists.groups.lengths)]
+
     def count(self, satisfied: Ids) -> tuple[Ids, int]:
         """Rows whose counter runs out, and how many counters were bumped."""
-        known = satisfied[satisfied < len(self.lists.groups.lengths)]
         scratch = self._scratches.borrow()
-        found, bumped = count_lists(known, self.lists.groups, self.sizes, scratch.left, scratch.out)
+        found, bumped = count_lists(self.known(satisfied), self.lists.groups, self.sizes, scratch.left, scratch.out)
+        rows = scratch.out[:found].copy()
+        self._scratches.give_back(scratch)
+        return rows, bumped
+
+    def count_clusters(self, satisfied: Ids, partial: Ids, clusters: Groups, alone: Flags) -> tuple[Ids, int]:
+        """The same among the rows of the `partial` clusters and those that stand `alone`."""
+        scratch = self._scratches.borrow()
+        found, bumped = count_clusters(
+            self.known(satisfied), self.lists.groups, self.sizes, scratch.left, partial, clusters, alone, scratch.out
+        )
         rows = scratch.out[:found].copy()
         self._scratches.give_back(scratch)
         return rows, bumped

@@ -24,7 +24,7 @@ from tamis.matchers.base import Entry, Work
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import COMPARISONS, Conjunction, Event, Predicate, Reference, Schema
 
-__all__ = ["Batch", "Registry"]
+__all__ = ["Batch", "Registry", "Uses"]
 
 
 class Batch(NamedTuple):
@@ -40,6 +40,53 @@ class Batch(NamedTuple):
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         return np.diff(self.starts)
+
+    @property
+    def members(self) -> Ids:
+        """The row of each predicate, parallel to `pids`."""
+        return np.repeat(self.rows, self.sizes)
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Batch:
+        """The same rows with some of their predicates."""
+        starts = np.zeros(len(self.starts), np.int64)
+        np.cumsum(kept, out=(sums := np.zeros(len(kept) + 1, np.int64))[1:])
+        starts[:] = sums[self.starts]
+        return self._replace(starts=starts, slots=self.slots[kept], pids=self.pids[kept], changed=[])
+
+    def leading(self, counts: npt.NDArray[np.int64]) -> Batch:
+        """The same rows with the first `counts[i]` of their predicates."""
+        places = np.arange(len(self.pids)) - np.repeat(self.starts[:-1], self.sizes)
+        return self.only(places < np.repeat(counts, self.sizes))
+
+    def rows_where(self, kept: npt.NDArray[np.bool_]) -> Batch:
+        """Some of the rows with all of their predicates."""
+        flat = np.repeat(kept, self.sizes)
+        starts = np.zeros(int(kept.sum()) + 1, np.int64)
+        np.cumsum(self.sizes[kept], out=starts[1:])
+        return Batch(self.rows[kept], starts, self.slots[flat], self.pids[flat], [])
+
+
+class Uses:
+    """How often each predicate serves one purpose of an algorithm, to know when it starts and stops to."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._counts = np.empty(0, np.int64)
+
+    def add(self, pids: Ids) -> list[tuple[int, Predicate]]:
+        """Count these uses; the predicates used for the first time."""
+        self._counts = grown(self._counts, self._registry.predicate_count)
+        used, times = np.unique(pids, return_counts=True)
+        fresh = used[self._counts[used] == 0]
+        self._counts[used] += times
+        return [(int(pid), self._registry.predicate(int(pid))) for pid in fresh]
+
+    def remove(self, pids: Ids) -> list[tuple[int, Predicate]]:
+        """Take these uses back; the predicates not used any more."""
+        used, times = np.unique(pids, return_counts=True)
+        self._counts[used] -= times
+        last = used[self._counts[used] == 0]
+        return [(int(pid), self._registry.predicate(int(pid))) for pid in last]
 
 
 class Registry:
@@ -176,9 +223,9 @@ class Registry:
         pids = self.slot_pids[slots]
         used, times = np.unique(pids, return_counts=True)
         last = used[self._uses[used] == times]
-        return Batch(rows, starts, slots, pids, [(int(pid), self._known(int(pid))) for pid in last])
+        return Batch(rows, starts, slots, pids, [(int(pid), self.predicate(int(pid))) for pid in last])
 
-    def _known(self, pid: int) -> Predicate:
+    def predicate(self, pid: int) -> Predicate:
         predicate = self.predicates[pid]
         assert predicate is not None
         return predicate
@@ -197,6 +244,13 @@ class Registry:
             del self._ids[predicate]
             self.predicates[pid] = None
             self._free_pids.append(pid)
+
+    def put_first(self, batch: Batch, chosen: npt.NDArray[np.bool_]) -> Batch:
+        """Reorder each row's predicates so that the chosen ones lead; the batch in the new order."""
+        of = np.repeat(np.arange(len(batch.rows)), batch.sizes)
+        order = np.lexsort((~chosen, of))
+        self.slot_pids[batch.slots] = batch.pids[order]
+        return batch._replace(pids=batch.pids[order])
 
     # -- answering --------------------------------------------------------------------------------------------
 
@@ -240,8 +294,8 @@ class Registry:
         for key, rows in self.subscriptions.items():
             for row in rows:
                 assert self.keys[row] == key, f"row {row} has the key {self.keys[row]}, not {key}"
-                found = tuple(self.predicates[pid] for pid in self.pids_of(row))
-                assert found == self.conjunctions[row], f"row {row} has other predicates than its conjunction"
+                found = {self.predicates[pid] for pid in self.pids_of(row)}
+                assert found == set(self.conjunctions[row] or ()), f"row {row} has not its conjunction's predicates"
                 np.add.at(uses, self.pids_of(row), 1)
         assert (uses == self._uses[: len(uses)]).all(), "a predicate's count of uses is wrong"
         live = {pid for pid, predicate in enumerate(self.predicates) if predicate is not None}

@@ -1,0 +1,134 @@
+"""Whether the predicates of candidates hold: each comparison is two integer comparisons on a code.
+
+Constants of a column have even codes in their order, a value between two constants the odd code past the lower one.
+So `low <= code <= high` decides every comparison exactly, whatever the constant was.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.kernels.associations import Groups
+from tamis.kernels.jit import kernel
+
+__all__ = [
+    "INSIDE",
+    "OUTSIDE",
+    "TOLD",
+    "Bound",
+    "Candidates",
+    "Encoded",
+    "Tests",
+    "bind",
+    "holds",
+    "unbind",
+    "verify_groups",
+]
+
+INSIDE, OUTSIDE, TOLD = 0, 1, 2
+"""Some code inside the interval; some code outside it; `told` says it."""
+
+
+class Tests(NamedTuple):
+    """Per predicate id: how it is tested, in which column, and the interval."""
+
+    modes: npt.NDArray[np.int8]
+    columns: npt.NDArray[np.int32]
+    lows: npt.NDArray[np.int64]
+    highs: npt.NDArray[np.int64]
+
+
+class Bound(NamedTuple):
+    """An event while it is matched: column c has `codes[firsts[c] : lasts[c]]`. Scratch, all zero between events."""
+
+    firsts: npt.NDArray[np.int32]
+    lasts: npt.NDArray[np.int32]
+    told: npt.NDArray[np.bool_]
+
+
+class Encoded(NamedTuple):
+    """An event as codes. The i-th column it has is `columns[i]` with `codes[starts[i] : starts[i + 1]]`."""
+
+    columns: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int64]
+    told: npt.NDArray[np.int32]
+
+
+class Candidates(NamedTuple):
+    """Row r still has to pass `pids[starts[r] : starts[r] + sizes[r]]`."""
+
+    starts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int32]
+    pids: npt.NDArray[np.int32]
+
+
+@kernel
+def bind(event: Encoded, bound: Bound) -> None:
+    for i in range(len(event.columns)):
+        bound.firsts[event.columns[i]] = event.starts[i]
+        bound.lasts[event.columns[i]] = event.starts[i + 1]
+    for pid in event.told:
+        bound.told[pid] = True
+
+
+@kernel
+def unbind(event: Encoded, bound: Bound) -> None:
+    for column in event.columns:
+        bound.firsts[column] = 0
+        bound.lasts[column] = 0
+    for pid in event.told:
+        bound.told[pid] = False
+
+
+@kernel
+def holds(pid: int, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound) -> bool:
+    mode = tests.modes[pid]
+    if mode == TOLD:
+        return bool(bound.told[pid])
+    column = tests.columns[pid]
+    for at in range(bound.firsts[column], bound.lasts[column]):
+        inside = tests.lows[pid] <= codes[at] <= tests.highs[pid]
+        if inside == (mode == INSIDE):
+            return True
+    return False
+
+
+@kernel
+def verify_groups(
+    chosen: npt.NDArray[np.int32],
+    groups: Groups,
+    candidates: Candidates,
+    tests: Tests,
+    event: Encoded,
+    bound: Bound,
+    out: npt.NDArray[np.int32],
+) -> tuple[int, int, int]:
+    """Write to `out` the members of the chosen groups whose predicates hold.
+
+    Returns how many there are, how many members were verified and how many predicates were evaluated for it.
+    """
+    found, verified, evaluated = 0, 0, 0
+    bind(event, bound)
+    for i in range(len(chosen)):
+        start = groups.starts[chosen[i]]
+        stop = start + groups.lengths[chosen[i]]
+        verified += stop - start
+        for at in range(start, stop):
+            row = groups.members[at]
+            first = candidates.starts[row]
+            last = first + candidates.sizes[row]
+            passed = True
+            for slot in range(first, last):
+                evaluated += 1
+                if not holds(candidates.pids[slot], tests, event.codes, bound):
+                    passed = False
+                    break
+            if passed:
+                out[found] = row
+                found += 1
+    unbind(event, bound)
+    return found, verified, evaluated
