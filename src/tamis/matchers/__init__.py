@@ -26,10 +26,13 @@ def _lazy(module: str, name: str) -> MatcherMaker:
 MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
     {
         "naive": Naive,
+        "counting-matrix": _lazy("counting_matrix", "CountingMatrix"),
+        "counting-bits": _lazy("counting_matrix", "CountingBits"),
         "counting-lists": _lazy("counting_lists", "CountingLists"),
         "fair-predicate": _lazy("fair_predicate", "FairPredicate"),
         "equality-preferred": _lazy("equality_preferred", "EqualityPreferred"),
         "quarantining": _lazy("quarantining", "Quarantining"),
+        "hanson": _lazy("hanson", "Hanson"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

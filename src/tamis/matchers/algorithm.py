@@ -135,9 +135,8 @@ def index_maker(name: str | None) -> IndexMaker:
     """The predicate index of this name; None is the sorted clusters of Le Subscribe."""
     if name is None:
         return SortedClusters
-    from tamis.indexes import INDEXES  # type: ignore[attr-defined]  # until the indexes are here
+    from tamis.indexes import INDEXES
 
     if name not in INDEXES:
         raise OptionError(f"no index is called {name!r} (there are: {', '.join(INDEXES)})")
-    found: IndexMaker = INDEXES[name]
-    return found
+    return INDEXES[name]

@@ -90,6 +90,9 @@ class SortedClusters:
                 found.append(cluster.cut(0, left if operator is _O.GT else right))
         return np.concatenate(found) if found else np.empty(0, np.int32)
 
+    def close(self) -> None:
+        return
+
     def bytes_used(self) -> int:
         return sum(12 * len(cluster.ids) for cluster in self._clusters.values())
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from tamis.errors import TamisError
 from tamis.indexes.base import SIX, IndexMaker, PredicateIndex
 from tamis.matchers.arrays import Ids
 from tamis.matchers.naive import conjunction_holds
@@ -135,7 +136,7 @@ class Front:
         self._tried = 0
 
     def insert(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
-        """All or, if an index cannot hold its domain, none."""
+        """All or, if an index cannot hold what it is given, none."""
         ordered: dict[tuple[str, Kind], list[tuple[int, Operator, Value]]] = {}
         others = []
         for pid, predicate in predicates:
@@ -144,11 +145,22 @@ class Front:
                 others.append((pid, predicate))
             else:
                 ordered.setdefault((predicate.attribute, six[1].kind), []).append((pid, *six))
-        indexes = {place: self._attribute(place[0]).index(place[1]) for place in ordered}  # the only step that may fail
-        for place, members in ordered.items():
-            indexes[place].insert_many(members)
+        self._insert_ordered(ordered)
         for pid, predicate in others:
             self._insert_other(pid, predicate)
+
+    def _insert_ordered(self, ordered: dict[tuple[str, Kind], list[tuple[int, Operator, Value]]]) -> None:
+        done: list[tuple[PredicateIndex, list[tuple[int, Operator, Value]]]] = []
+        try:
+            for (name, kind), members in ordered.items():
+                index = self._attribute(name).index(kind)
+                index.insert_many(members)
+                done.append((index, members))
+        except TamisError:
+            for index, members in done:
+                for pid, _, _ in members:
+                    index.delete(pid)
+            raise
 
     def _insert_other(self, pid: int, predicate: Predicate) -> None:
         if isinstance(predicate.operand, Reference):
