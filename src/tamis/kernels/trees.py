@@ -1,9 +1,9 @@
 """Search trees over sequences of tests: built once from arrays, walked with a stack.
 
-Row r asks `asks.ops[k]` to come out as `asks.results[k]`, for k from `starts[r]` to `starts[r + 1]`, ops ascending. A node
-tests the least op that any of its rows still asks; rows that ask it go to the child of their result, the others
-down the *-edge. So levels at which nobody asks anything take no node. Where few rows are left the node keeps them as
-a bucket, and the rest of their asks is checked row by row.
+Row r asks `asks.ops[k]` to come out as `asks.results[k]`, for k from `starts[r]` to `starts[r + 1]`, ops ascending. A
+node tests the least op that any of its rows still asks; rows that ask it go to the child of their result, the others
+down the *-edge. So levels at which nobody asks anything take no node. Where few rows are left the node keeps them
+as a bucket, and the rest of their asks is checked row by row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tamis.kernels.jit import kernel
 from tamis.kernels.verify import Bound, Tests, holds
 
-__all__ = ["Asks", "Tree", "build_tree", "walk_bits", "walk_tests"]
+__all__ = ["Asks", "Points", "Tree", "build_tree", "walk_bits", "walk_tests"]
 
 BUCKET = 4
 """Rows that are not worth a node."""
@@ -29,7 +29,7 @@ class Asks(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Node n tests `ops[n]` (-1: nothing). Its children are `edges[edge_starts[n] : edge_stops[n]]`, by ascending result;
+    """Node n tests `ops[n]` (-1: nothing). Its children are `edges[edge_starts[n] : edge_stops[n]]`, results ascending;
     `stars[n]` is the child of those who do not ask (-1: none). Rows `rows[leaf_starts[n] : leaf_stops[n]]` ask nothing
     more; rows from there to `bucket_stops[n]` do, from place `places[row]` on."""
 
@@ -86,6 +86,15 @@ def _askers_first(
 
 
 @kernel
+def _with_room(nodes: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32]:
+    if count < nodes.shape[1]:
+        return nodes
+    wider = np.full((7, 2 * count), -1, np.int32)
+    wider[:, :count] = nodes
+    return wider
+
+
+@kernel
 def build_tree(asks: Asks, rows: npt.NDArray[np.int32]) -> Tree:
     """The tree of these rows; node 0 is the root. `rows` is taken over and reordered."""
     places = asks.starts[:-1].copy()
@@ -96,43 +105,36 @@ def build_tree(asks: Asks, rows: npt.NDArray[np.int32]) -> Tree:
     while stack:
         node, low, high = stack.pop()
         ended = _done_first(rows, low, high, asks, places)
-        nodes[:, node] = (-1, -1, edge_count, edge_count, low, ended, ended)
+        nodes[2, node], nodes[3, node] = edge_count, edge_count
+        nodes[4, node], nodes[5, node], nodes[6, node] = low, ended, ended
         if high - ended <= BUCKET:
             nodes[6, node] = high
             continue
-        op, asked = _askers_first(rows, ended, high, asks, places)
-        nodes[0, node] = op
+        nodes[0, node], asked = _askers_first(rows, ended, high, asks, places)
         first = ended
-        while first < asked or first == asked < high:
-            last = first + 1
-            if first < asked:
-                result = asks.results[places[rows[first]]]
-                while last < asked and asks.results[places[rows[last]]] == result:
-                    last += 1
-                for k in range(first, last):
-                    places[rows[k]] += 1
-                if edge_count == len(edges):
-                    edge_results, edges = _longer(edge_results), _longer(edges)
-                edge_results[edge_count], edges[edge_count] = result, count
-                edge_count += 1
-                nodes[3, node] = edge_count
-            else:
-                last = high
-                nodes[1, node] = count
-            if count == nodes.shape[1]:
-                wider = np.full((7, 2 * count), -1, np.int32)
-                wider[:, :count] = nodes
-                nodes = wider
+        while first < asked:
+            result = asks.results[places[rows[first]]]
+            last = first
+            while last < asked and asks.results[places[rows[last]]] == result:
+                places[rows[last]] += 1
+                last += 1
+            if edge_count == len(edges):
+                edge_results, edges = _longer(edge_results), _longer(edges)
+            edge_results[edge_count], edges[edge_count] = result, count
+            edge_count += 1
             stack.append((count, first, last))
+            nodes = _with_room(nodes, count + 1)
             count += 1
-            if first == asked:
-                break
             first = last
+        nodes[3, node] = edge_count
+        if asked < high:
+            nodes[1, node] = count
+            stack.append((count, asked, high))
+            nodes = _with_room(nodes, count + 1)
+            count += 1
     cut = nodes[:, :count].copy()
-    return Tree(
-        cut[0], cut[1], cut[2], cut[3], cut[4], cut[5], cut[6],
-        edge_results[:edge_count].copy(), edges[:edge_count].copy(), rows, places,
-    )  # fmt: skip
+    results, ends = edge_results[:edge_count].copy(), edges[:edge_count].copy()
+    return Tree(cut[0], cut[1], cut[2], cut[3], cut[4], cut[5], cut[6], results, ends, rows, places)
 
 
 @kernel
@@ -180,3 +182,73 @@ def walk_bits(
             if tree.stars[node] >= 0:
                 stack.append(tree.stars[node])
     return found, visited
+
+
+class Points(NamedTuple):
+    """What ops ask, and an event's answers to those that ask for a value.
+
+    Op o tests predicate `pids[o]`, or if that is -1 gets a value: the event's are `values[firsts[o] : lasts[o]]`, as ids
+    of equality predicates. `firsts` and `lasts` are scratch, zero between events.
+    """
+
+    pids: npt.NDArray[np.int32]
+    firsts: npt.NDArray[np.int32]
+    lasts: npt.NDArray[np.int32]
+    values: npt.NDArray[np.int32]
+
+
+@kernel
+def _comes_out(op: int, result: int, points: Points, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound) -> bool:
+    if points.pids[op] >= 0:
+        return holds(points.pids[op], tests, codes, bound)
+    found = False
+    for at in range(points.firsts[op], points.lasts[op]):
+        found |= points.values[at] == result
+    return found
+
+
+@kernel
+def walk_tests(
+    tree: Tree,
+    asks: Asks,
+    points: Points,
+    tests: Tests,
+    codes: npt.NDArray[np.int64],
+    bound: Bound,
+    out: npt.NDArray[np.int32],
+) -> tuple[int, int, int]:
+    """Rows all of whose tests come out; their number, nodes visited, predicates evaluated. The event is bound."""
+    found, visited, evaluated = 0, 0, 0
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        visited += 1
+        for k in range(tree.leaf_starts[node], tree.leaf_stops[node]):
+            out[found] = tree.rows[k]
+            found += 1
+        for k in range(tree.leaf_stops[node], tree.bucket_stops[node]):
+            row = tree.rows[k]
+            passed = True
+            for place in range(tree.places[row], asks.starts[row + 1]):
+                evaluated += 1
+                if not _comes_out(asks.ops[place], asks.results[place], points, tests, codes, bound):
+                    passed = False
+                    break
+            if passed:
+                out[found] = row
+                found += 1
+        op = tree.ops[node]
+        if op < 0:
+            continue
+        if tree.stars[node] >= 0:
+            stack.append(tree.stars[node])
+        evaluated += 1
+        if points.pids[op] >= 0:
+            if holds(points.pids[op], tests, codes, bound):
+                stack.append(tree.edges[tree.edge_starts[node]])
+            continue
+        for at in range(points.firsts[op], points.lasts[op]):
+            child = _child(tree, node, points.values[at])
+            if child >= 0:
+                stack.append(child)
+    return found, visited, evaluated

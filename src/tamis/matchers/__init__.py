@@ -33,6 +33,7 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
         "equality-preferred": _lazy("equality_preferred", "EqualityPreferred"),
         "quarantining": _lazy("quarantining", "Quarantining"),
         "hanson": _lazy("hanson", "Hanson"),
+        "aguilera": _lazy("aguilera", "Aguilera"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Ids", "Scratches", "grown"]
+__all__ = ["Ids", "Scratches", "bytes_of", "grown"]
 
 Ids = npt.NDArray[np.int32]
 _T = TypeVar("_T")
@@ -21,6 +21,10 @@ def grown(array: npt.NDArray[Any], size: int, fill: int = 0) -> npt.NDArray[Any]
     longer = np.full((max(size, 2 * len(array), 16), *array.shape[1:]), fill, dtype=array.dtype)
     longer[: len(array)] = array
     return longer
+
+
+def bytes_of(arrays: Iterable[npt.NDArray[Any]]) -> int:
+    return sum(array.nbytes for array in arrays)
 
 
 class Scratches(Generic[_T]):

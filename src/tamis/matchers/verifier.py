@@ -158,6 +158,13 @@ class Verifier:
         told = self._front.search(event) if self._told else np.empty(0, np.int32)
         return Encoded(np.array(columns, np.int32), np.array(starts, np.int32), np.array(codes, np.int64), told)
 
+    def borrow(self) -> tuple[Bound, Ids]:
+        """Scratch for one event: nothing bound, room for as many rows as were reserved."""
+        return self._scratches.borrow()
+
+    def give_back(self, scratch: tuple[Bound, Ids]) -> None:
+        self._scratches.give_back(scratch)
+
     def verify(self, chosen: Ids, lists: Associations, candidates: Candidates, event: Event) -> Verified:
         """The members of the chosen groups that pass; `candidates` says what each has to."""
         bound, out = self._scratches.borrow()
