@@ -187,7 +187,7 @@ def walk_bits(
 class Points(NamedTuple):
     """What ops ask, and an event's answers to those that ask for a value.
 
-    Op o tests predicate `pids[o]`, or if that is -1 gets a value: the event's are `values[firsts[o] : lasts[o]]`, as ids
+    Op o tests predicate `pids[o]`, or if that is -1 gets a value: the event's are `values[firsts[o] : lasts[o]]`, ids
     of equality predicates. `firsts` and `lasts` are scratch, zero between events.
     """
 

@@ -98,6 +98,18 @@ def holds(pid: int, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound) ->
 
 
 @kernel
+def _passes(
+    row: int, candidates: Candidates, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound
+) -> tuple[bool, int]:
+    """Whether the row's predicates hold, and how many were evaluated to know."""
+    first = candidates.starts[row]
+    for k in range(candidates.sizes[row]):
+        if not holds(candidates.pids[first + k], tests, codes, bound):
+            return False, k + 1
+    return True, candidates.sizes[row]
+
+
+@kernel
 def verify_groups(
     chosen: npt.NDArray[np.int32],
     groups: Groups,
@@ -118,17 +130,30 @@ def verify_groups(
         stop = start + groups.lengths[chosen[i]]
         verified += stop - start
         for at in range(start, stop):
-            row = groups.members[at]
-            first = candidates.starts[row]
-            last = first + candidates.sizes[row]
-            passed = True
-            for slot in range(first, last):
-                evaluated += 1
-                if not holds(candidates.pids[slot], tests, event.codes, bound):
-                    passed = False
-                    break
-            if passed:
-                out[found] = row
-                found += 1
+            passed, tried = _passes(groups.members[at], candidates, tests, event.codes, bound)
+            out[found] = groups.members[at]
+            found += passed
+            evaluated += tried
     unbind(event, bound)
     return found, verified, evaluated
+
+
+@kernel
+def verify_rows(
+    rows: npt.NDArray[np.int32],
+    candidates: Candidates,
+    tests: Tests,
+    event: Encoded,
+    bound: Bound,
+    out: npt.NDArray[np.int32],
+) -> tuple[int, int]:
+    """Write to `out` those of the rows whose predicates hold; their number, and that of predicates evaluated."""
+    found, evaluated = 0, 0
+    bind(event, bound)
+    for row in rows:
+        passed, tried = _passes(row, candidates, tests, event.codes, bound)
+        out[found] = row
+        found += passed
+        evaluated += tried
+    unbind(event, bound)
+    return found, evaluated

@@ -34,6 +34,8 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
         "quarantining": _lazy("quarantining", "Quarantining"),
         "hanson": _lazy("hanson", "Hanson"),
         "aguilera": _lazy("aguilera", "Aguilera"),
+        "tree": _lazy("tree", "TreeMatch"),
+        "rapid": _lazy("rapid", "RapidMatch"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

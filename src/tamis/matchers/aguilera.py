@@ -113,7 +113,7 @@ class Aguilera(Rebuilding):
         places = self._walk(built, points, event)
         firsts[touched] = lasts[touched] = 0
         self._scratches.give_back((firsts, lasts))
-        return places
+        return self._at(places)
 
     def _walk(self, built: _Built, points: Points, event: Event) -> Ids:
         encoded = self._verifier.encode(event)

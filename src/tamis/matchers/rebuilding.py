@@ -25,7 +25,6 @@ from tamis.model import Event, Schema
 
 __all__ = ["Rebuilding"]
 
-_WAITING = np.zeros(1, np.int32)
 _NONE = np.empty(0, np.int32)
 
 
@@ -49,7 +48,7 @@ class Rebuilding(Algorithm):
 
     @abstractmethod
     def _search(self, event: Event) -> Ids:
-        """Places among the rows built over, each at most once, whose every predicate holds for some value."""
+        """Living rows built over whose every predicate holds for some value, each once."""
 
     def _insert(self, batch: Batch) -> None:
         self._verifier.insert(self._verified.add(batch.pids))
@@ -85,24 +84,23 @@ class Rebuilding(Algorithm):
         self._places[rows] = np.arange(len(rows))
 
     def _find(self, event: Event) -> Ids:
-        places = self._search(event) if len(self._built) else _NONE
-        rows = self._built[places[self._alive[places]]]
-        return np.concatenate([rows, self._pass(_WAITING, self._waiting, event)]) if self._waiting.length(0) else rows
+        rows = self._search(event) if self._living else _NONE
+        if not self._waiting.length(0):
+            return rows
+        return np.concatenate([rows, self._passing(self._waiting.members(0), event)])
 
-    def _pass(self, groups: Ids, lists: Associations, event: Event) -> Ids:
-        """The rows of these groups all of whose predicates hold."""
-        registry = self._registry
-        candidates = Candidates(registry.row_starts, registry.sizes, registry.slot_pids)
-        passed = self._verifier.verify(groups, lists, candidates, event)
-        self._work.candidates_verified += passed.verified
-        self._work.predicates_evaluated += passed.evaluated
-        return passed.rows
+    def _at(self, places: Ids) -> Ids:
+        """The rows at these places, without the dead."""
+        return self._built[places[self._alive[places]]]
 
     def _passing(self, rows: Ids, event: Event) -> Ids:
         """Those of the rows all of whose predicates hold."""
-        lists = Associations()
-        lists.add(np.zeros(len(rows), np.int32), rows, np.arange(len(rows)))
-        return self._pass(_WAITING, lists, event) if len(rows) else rows
+        registry = self._registry
+        candidates = Candidates(registry.row_starts, registry.sizes, registry.slot_pids)
+        passed = self._verifier.verify_rows(rows, candidates, event)
+        self._work.candidates_verified += passed.verified
+        self._work.predicates_evaluated += passed.evaluated
+        return passed.rows
 
     def _bytes(self) -> int:
         return self._verifier.bytes_used() + self._waiting.bytes_used() + 9 * len(self._built)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tamis.kernels.verify import INSIDE, OUTSIDE, TOLD, Bound, Candidates, Encoded, Tests, verify_groups
+from tamis.kernels.verify import INSIDE, OUTSIDE, TOLD, Bound, Candidates, Encoded, Tests, verify_groups, verify_rows
 from tamis.matchers.arrays import Ids, Scratches, grown
 from tamis.matchers.clusters import SortedClusters
 from tamis.matchers.codes import HIGHEST, LOWEST, Column, Data, past
@@ -23,7 +23,7 @@ from tamis.model import Event, Kind, Operator, Predicate, Reference, Schema, Val
 if TYPE_CHECKING:
     from tamis.matchers.associations import Associations
 
-__all__ = ["Verified", "Verifier"]
+__all__ = ["Verified", "Verifier", "bounds_of"]
 
 _O = Operator
 _POINTS = (_O.EQ, _O.NE, _O.CONTAINS)
@@ -58,7 +58,7 @@ class Verifier:
         bound = Bound(
             np.zeros(columns, np.int32), np.zeros(columns, np.int32), np.zeros(len(self.tests.modes), np.bool_)
         )
-        return bound, np.empty(self._rows, np.int32)
+        return bound, np.empty(self._rows + 1, np.int32)
 
     # -- which tests there are ----------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class Verifier:
         for column, members in coded.items():
             self._tests.update(members)
             column.pids.update((pid, None) for pid, _ in members)
-            anew = column.add([data for _, predicate in members for data in _constants(predicate)])
+            anew = column.add([data for _, predicate in members for data in bounds_of(predicate)])
             for pid in column.pids if anew else [pid for pid, _ in members]:
                 self._write(pid, column)
 
@@ -85,7 +85,7 @@ class Verifier:
         for pid, predicate in predicates:
             if self._is_coded(predicate):
                 column = self._column(predicate)
-                column.remove(_constants(predicate))
+                column.remove(bounds_of(predicate))
                 del self._tests[pid], column.pids[pid]
             else:
                 self._front.delete([(pid, predicate)])
@@ -123,7 +123,7 @@ class Verifier:
     def _write(self, pid: int, column: Column) -> None:
         """The interval of one predicate."""
         predicate = self._tests[pid]
-        labels = [column.code(data) for data in _constants(predicate)]
+        labels = [column.code(data) for data in bounds_of(predicate)]
         operator = predicate.operator
         if operator in _PREFIXES:
             low, high = labels[0], labels[1] - 1 if len(labels) > 1 else HIGHEST
@@ -175,6 +175,14 @@ class Verifier:
         self._scratches.give_back((bound, out))
         return Verified(rows, verified, evaluated)
 
+    def verify_rows(self, rows: Ids, candidates: Candidates, event: Event) -> Verified:
+        """Those of the rows that pass."""
+        bound, out = self._scratches.borrow()
+        found, evaluated = verify_rows(rows, candidates, self.tests, self.encode(event), bound, out)
+        passed = out[:found].copy()
+        self._scratches.give_back((bound, out))
+        return Verified(passed, len(rows), evaluated)
+
     def bytes_used(self) -> int:
         return sum(array.nbytes for array in self.tests) + sum(100 * len(column) for column in self._by_number)
 
@@ -199,7 +207,7 @@ def _interval(operator: Operator, label: int) -> tuple[int, int]:
     return label, HIGHEST
 
 
-def _constants(predicate: Predicate) -> list[Data]:
+def bounds_of(predicate: Predicate) -> list[Data]:
     """The constants whose codes bound the predicate's interval."""
     assert isinstance(predicate.operand, Value)
     data = predicate.operand.data
