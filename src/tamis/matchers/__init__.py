@@ -33,7 +33,9 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
         "equality-preferred": _lazy("equality_preferred", "EqualityPreferred"),
         "quarantining": _lazy("quarantining", "Quarantining"),
         "hanson": _lazy("hanson", "Hanson"),
+        "gough": _lazy("gough", "Gough"),
         "aguilera": _lazy("aguilera", "Aguilera"),
+        "neon": _lazy("neon", "Neon"),
         "tree": _lazy("tree", "TreeMatch"),
         "rapid": _lazy("rapid", "RapidMatch"),
     }

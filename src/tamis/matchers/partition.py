@@ -24,28 +24,19 @@ from tamis.matchers.front import as_six
 from tamis.matchers.verifier import bounds_of
 from tamis.model import Domain, Event, Integer, Kind, Operator, Predicate, Schema, Value
 
-__all__ = ["Partition", "bindings"]
+__all__ = ["Axis", "Partition", "as_interval", "bindings"]
 
 _O = Operator
 _MOST_BINDINGS = 64
 
 
-class _Column:
-    """Points and gaps are numbered together: the gap before constant i is 2i, the constant itself 2i + 1."""
+class Axis:
+    """Points and gaps are numbered together as *places*: the gap before constant i is 2i, the constant is 2i + 1."""
 
     def __init__(self, domain: Domain, kind: Kind, constants: set[Data]) -> None:
         self.constants = sorted(constants)
-        places = 2 * len(self.constants) + 1
-        possible = [self._possible(domain, kind, place) for place in range(places)]
-        self.exact = sum(possible) <= MOST_CELLS
-        if self.exact:
-            before = [0, *accumulate(map(int, possible))]
-            self.firsts = before[:-1]  # the first cell at or after a place
-            self.lasts = [count - 1 for count in before[1:]]  # the last cell at or before it
-            self.count = before[-1]
-        else:
-            self.firsts = self.lasts = [place * MOST_CELLS // places for place in range(places)]
-            self.count = MOST_CELLS
+        self.places = 2 * len(self.constants) + 1
+        self.possible = [self._possible(domain, kind, place) for place in range(self.places)]
 
     def _possible(self, domain: Domain, kind: Kind, place: int) -> bool:
         """Whether a value can fall there. Between 4 and 5 there is no integer."""
@@ -61,23 +52,41 @@ class _Column:
         at = bisect_left(self.constants, data)
         return 2 * at + (at < len(self.constants) and self.constants[at] == data)
 
-    def admitted(self, operator: Operator, bounds: list[Data]) -> int:
-        """The cells where the comparison may hold, as bits."""
+    def interval(self, operator: Operator, bounds: list[Data]) -> tuple[int, int]:
+        """The first and last place inside the comparison's interval, which for a negated one it excludes."""
         places = [self.place(data) for data in bounds]
-        end = 2 * len(self.constants)
         match operator:
             case _O.LT:
-                low, high = 0, places[0] - 1
+                return 0, places[0] - 1
             case _O.LE:
-                low, high = 0, places[0]
+                return 0, places[0]
             case _O.GT:
-                low, high = places[0] + 1, end
+                return places[0] + 1, self.places - 1
             case _O.GE:
-                low, high = places[0], end
+                return places[0], self.places - 1
             case _O.STARTS | _O.NOT_STARTS:
-                low, high = places[0], places[1] - 1 if len(places) > 1 else end
-            case _:
-                low = high = places[0]
+                return places[0], places[1] - 1 if len(places) > 1 else self.places - 1
+        return places[0], places[0]
+
+
+class _Column(Axis):
+    """Possible places as cells, or where there are too many, runs of places."""
+
+    def __init__(self, domain: Domain, kind: Kind, constants: set[Data]) -> None:
+        super().__init__(domain, kind, constants)
+        self.exact = sum(self.possible) <= MOST_CELLS
+        if self.exact:
+            before = [0, *accumulate(map(int, self.possible))]
+            self.firsts = before[:-1]  # the first cell at or after a place
+            self.lasts = [count - 1 for count in before[1:]]  # the last cell at or before it
+            self.count = before[-1]
+        else:
+            self.firsts = self.lasts = [place * MOST_CELLS // self.places for place in range(self.places)]
+            self.count = MOST_CELLS
+
+    def admitted(self, operator: Operator, bounds: list[Data]) -> int:
+        """The cells where the comparison may hold, as bits."""
+        low, high = self.interval(operator, bounds)
         if operator not in (_O.NE, _O.NOT_STARTS):
             return _bits(self.firsts[low], self.lasts[high])
         every = _bits(0, self.count - 1)
@@ -100,7 +109,7 @@ class Partition:
         columns, masks = np.full(ids, -1, np.int32), np.zeros(ids, np.uint64)
         found: dict[tuple[str, Kind], dict[int, tuple[Operator, list[Data]]]] = {}
         for pid, predicate in predicates.items():
-            comparison = _comparison(schema, predicate)
+            comparison = as_interval(schema, predicate)
             if comparison is not None and isinstance(predicate.operand, Value):
                 found.setdefault((predicate.attribute, predicate.operand.kind), {})[pid] = comparison
         made: list[_Column] = []
@@ -149,7 +158,7 @@ def bindings(event: Event, names: Mapping[str, object]) -> Iterator[dict[str, Va
     return (dict(zip(chosen, values, strict=True)) for values in product(*choices))
 
 
-def _comparison(schema: Schema, predicate: Predicate) -> tuple[Operator, list[Data]] | None:
+def as_interval(schema: Schema, predicate: Predicate) -> tuple[Operator, list[Data]] | None:
     """The predicate as an operator and the constants it cuts at; None if it is no interval of a column."""
     if not isinstance(predicate.operand, Value) or predicate.operator is _O.CONTAINS or predicate.operator is _O.LACKS:
         return None
