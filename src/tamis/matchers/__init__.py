@@ -38,6 +38,8 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
         "neon": _lazy("neon", "Neon"),
         "tree": _lazy("tree", "TreeMatch"),
         "rapid": _lazy("rapid", "RapidMatch"),
+        "sql-sequential": _lazy("sql", "SqlSequential"),
+        "sql-grouping": _lazy("sql", "SqlGrouping"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

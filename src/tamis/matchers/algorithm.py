@@ -55,7 +55,7 @@ class Algorithm(ABC):
         batch = self._registry.add(entries)
         try:
             self._insert(batch)
-        except TamisError:
+        except BaseException:
             keys = [key for key, _ in entries]
             self._registry.release(keys, self._registry.leaving(keys))
             raise

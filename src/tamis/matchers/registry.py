@@ -104,7 +104,7 @@ class Registry:
         self.subscriptions: dict[int, tuple[int, ...]] = {}
         self._ids: dict[Predicate, int] = {}
         self._uses = np.empty(0, np.int64)
-        self._attributes: dict[str, int] = {}
+        self.attributes: dict[str, int] = {}
         self._compared = np.empty((0, 2), np.int32)
         self._together = np.empty(0, np.bool_)
         self._shared_keys = 0
@@ -127,7 +127,7 @@ class Registry:
         return len(self.conjunctions) - len(self._free_rows)
 
     def attribute_number(self, name: str) -> int:
-        return self._attributes.setdefault(name, len(self._attributes))
+        return self.attributes.setdefault(name, len(self.attributes))
 
     # -- adding -----------------------------------------------------------------------------------------------
 
