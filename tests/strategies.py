@@ -7,15 +7,20 @@ can be read.
     schema = data.draw(schemas())
     text = data.draw(expressions(schema))
     event = schema.event(data.draw(raw_events(schema)))
+
+Underneath, everything is made by a `Dice` that only ever asks for an index: Hypothesis rolls it in tests, and
+`random.Random(seed).randrange` in runs of millions, where drawing from strategies would be most of the time.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import cache
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
@@ -36,33 +41,31 @@ from tamis.model import (
     Use,
 )
 
-__all__ = ["constants", "domains", "expressions", "raw_events", "raw_values", "schemas"]
+__all__ = ["Dice", "expressions", "make_event", "make_expression", "make_schema", "raw_events", "schemas"]
+
+T = TypeVar("T")
 
 NAMES = ("a", "b", "c", "price", "seller.rating", "in", "dining room", "Größe", 'say "`hi`"')
 """Attribute names, plain and odd."""
 
 TYPES = ("antiques", "furniture", "or", "it's")
+MEMBERS = ("XVI", "XVII", "dining table", "table", "oak", "and", "it's", "é")
+"""Names in enumerations and hierarchies."""
 
-NUMBERS = (-1, 0, 1, 2, 3, 5, -0.0, 0.5, 1.0, 2.5, 3.0, 2**53, 2**53 + 1, 2.0**53, -(2**63), 2**64, 1e300, 10**400)
+WHOLE = (-1, 0, 1, 2, 3, 5, 2**53, 2**53 + 1, -(2**63), 2**64, 10**400)
+NUMBERS = (*WHOLE, -0.0, 0.5, 1.0, 2.5, 3.0, 2.0**53, 1e300)
+NEAR = (
+    *(math.nextafter(n, to) for n in (0.0, 0.5, 1.0, 2.5, 2.0**53, 2.0**64) for to in (math.inf, -math.inf)),
+    *(n + 1 for n in WHOLE),
+    Decimal("0.5"),
+    Decimal(2**53 + 1),
+    Decimal("2.50"),
+)
+"""Numbers that are, or are not quite, one of `NUMBERS`."""
+
 STRINGS = (
-    "",
-    "a",
-    "a\x00",
-    "aa",
-    "ab",
-    "abc",
-    "b",
-    "B",
-    "3",
-    "true",
-    "é",
-    "e\u0301",
-    "it's",
-    "\ud7ff",
-    "\ue000",
-    "\U0001f600",
-    "\U0010ffff",
-    "\U0010ffff\U0010ffff",
+    *("", "a", "a\x00", "aa", "ab", "abc", "b", "B", "3", "true", "it's", "é", "e\u0301"),
+    *("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "\U0010ffff\U0010ffff"),
 )
 MOMENTS = (
     "2024-05-31T12:00:00Z",
@@ -74,152 +77,176 @@ MOMENTS = (
     "0001-01-01T00:00:00Z",
     "9999-12-31T23:59:59.999999999Z",
 )
-MEMBERS = ("XVI", "XVII", "dining table", "table", "oak", "and", "it's", "é")
-
-_PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
-_RESERVED = frozenset(
-    "and or not in between is missing present starts with contains true false timestamp".split()  # noqa: SIM905
+DATETIMES = (
+    datetime(2024, 5, 31, 12, tzinfo=UTC),
+    datetime(2024, 5, 31, 12),  # noqa: DTZ001  # naive on purpose: it is UTC
+    datetime(2024, 5, 31, 12, 0, 0, 1, tzinfo=UTC),
+    datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    date(2024, 5, 31),
 )
+RANGES = ((0, 5), (1, 2), (0, 0), (None, 3), (2, None))
+
+_PLAIN = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_RESERVED = frozenset(
+    ("and", "or", "not", "in", "between", "is", "missing", "present", "starts", "with", "contains", "true", "false")
+)
+
+
+def schemas() -> st.SearchStrategy[Schema]:
+    """The open schema, closed schemas with and without event types, and open ones that declare attributes."""
+    return _rolled(make_schema)
+
+
+def expressions(schema: Schema) -> st.SearchStrategy[str]:
+    """Expressions valid for the schema, on few attributes so that their predicates meet."""
+    return _rolled(lambda dice: make_expression(dice, schema))
+
+
+def raw_events(schema: Schema) -> st.SearchStrategy[dict[str, object]]:
+    """Mappings that `schema.event` accepts: missing, single, repeated and several values, nested names."""
+    return _rolled(lambda dice: make_event(dice, schema))
+
+
+@st.composite
+def _rolled(draw: st.DrawFn, make: Callable[[Dice], T]) -> T:
+    return make(Dice(lambda sides: draw(_sides(sides))))
+
+
+@cache
+def _sides(sides: int) -> st.SearchStrategy[int]:
+    return st.integers(0, sides - 1)
+
+
+class Dice:
+    """Choices made by indices; 0 is always the simplest, so that Hypothesis shrinks towards it."""
+
+    def __init__(self, roll: Callable[[int], int]) -> None:
+        self.roll = roll
+
+    def one(self, options: Sequence[T]) -> T:
+        return options[self.roll(len(options))] if len(options) > 1 else options[0]
+
+    def chance(self, one_in: int) -> bool:
+        return self.roll(one_in) == one_in - 1
+
+    def some(self, options: Sequence[T], least: int, most: int) -> list[T]:
+        """Different options, in any order."""
+        left, found = list(options), []
+        for _ in range(min(least + self.roll(most - least + 1), len(left))):
+            found.append(left.pop(self.roll(len(left))))
+        return found
 
 
 # -- schemas ------------------------------------------------------------------------------------------------------
 
 
-def domains() -> st.SearchStrategy[Domain]:
-    """Every type of domain, ranges, partial orders and hierarchies with several parents among them."""
-    plain = st.sampled_from([Integer(), Number(), String(), Boolean(), Timestamp(), Untyped()])
-    ranges = st.sampled_from([Integer(0, 5), Integer(1, 2), Integer(0, 0), Integer(None, 3), Integer(2, None)])
-    return st.one_of(plain, ranges, _enumerated(), _hierarchical())
+def make_schema(dice: Dice) -> Schema:
+    if dice.chance(4):
+        return Schema(open=True)
+    named = {name: make_domain(dice) for name in dice.some(("period", "kind of", "size"), 0, 2)}
+    attributes = {name: _attribute(dice, name, named) for name in dice.some(NAMES, 1, 5)}
+    event_types = {
+        name: {attribute: Use(dice.chance(2), dice.chance(2)) for attribute in dice.some(tuple(attributes), 0, 5)}
+        for name in dice.some(TYPES, 0, 3)
+    }
+    return Schema(named, attributes, event_types, open=dice.chance(4))
 
 
-@st.composite
-def _enumerated(draw: st.DrawFn) -> Enumerated:
-    names = draw(st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=6, unique=True))
-    pairs = [(low, high) for at, low in enumerate(names) for high in names[at + 1 :]]
-    chosen = draw(st.lists(st.sampled_from(pairs), max_size=6, unique=True)) if pairs else []
-    return Enumerated(tuple(draw(st.permutations(names))), tuple(chosen))
+def _attribute(dice: Dice, name: str, named: dict[str, Domain]) -> Attribute:
+    if named and dice.chance(2):
+        domain_name = dice.one(tuple(named))
+        return Attribute(name, named[domain_name], domain_name)
+    return Attribute(name, make_domain(dice))
 
 
-@st.composite
-def _hierarchical(draw: st.DrawFn) -> Hierarchical:
-    names = draw(st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=8, unique=True))
-    parents = {}
-    for at, name in enumerate(names):
-        above = st.lists(st.sampled_from(names[:at]), max_size=3, unique=True) if at else st.just([])
-        parents[name] = tuple(draw(above))
-    return Hierarchical.of(parents)
+def make_domain(dice: Dice) -> Domain:
+    """Any type of domain, ranges, partial orders and hierarchies with several parents among them."""
+    plain = (Integer(), Number(), String(), Boolean(), Timestamp(), Untyped())
+    match dice.roll(9):
+        case 6:
+            return Integer(*dice.one(RANGES))
+        case 7:
+            names = dice.some(MEMBERS, 1, 6)
+            pairs = [(low, high) for at, low in enumerate(names) for high in names[at + 1 :]]
+            return Enumerated(tuple(dice.some(names, len(names), len(names))), tuple(dice.some(pairs, 0, 6)))
+        case 8:
+            names = dice.some(MEMBERS, 1, 8)
+            return Hierarchical.of({name: dice.some(names[:at], 0, 3) for at, name in enumerate(names)})
+        case at:
+            return plain[at]
 
 
-@st.composite
-def _declared(draw: st.DrawFn) -> Schema:
-    named = draw(st.dictionaries(st.sampled_from(["period", "kind of", "size"]), domains(), max_size=2))
-    attributes = {}
-    for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True)):
-        if named and draw(st.booleans()):
-            domain_name = draw(st.sampled_from(sorted(named)))
-            attributes[name] = Attribute(name, named[domain_name], domain_name)
-        else:
-            attributes[name] = Attribute(name, draw(domains()))
-    use = st.builds(Use, st.booleans(), st.booleans())
-    uses = st.dictionaries(st.sampled_from(sorted(attributes)), use, max_size=5)
-    event_types = draw(st.dictionaries(st.sampled_from(TYPES), uses, max_size=3))
-    return Schema(named, attributes, event_types, open=draw(st.sampled_from([False, False, False, True])))
+# -- events -------------------------------------------------------------------------------------------------------
 
 
-def schemas() -> st.SearchStrategy[Schema]:
-    """The open schema, closed schemas with and without event types, and open ones that declare attributes."""
-    return st.one_of(st.just(Schema(open=True)), _declared(), _declared())
+def make_event(dice: Dice, schema: Schema) -> dict[str, object]:
+    raw: dict[str, object] = {}
+    if schema.event_types and not schema.open:
+        types = dice.some(tuple(schema.event_types), 1, 2)
+        if len(schema.event_types) > 1 or dice.chance(2):
+            raw[EVENT_TYPE] = types[0] if len(types) == 1 else types
+        uses = schema.view(types).uses
+    else:
+        types = dice.some(TYPES, 0, 2)
+        if types:
+            raw[EVENT_TYPE] = types
+        names = (*schema.attributes, *(NAMES[:5] if schema.open else ()))
+        uses = dict.fromkeys(names, Use(mandatory=False, multiple=True))
+    for name, use in uses.items():
+        if use.mandatory or not dice.chance(4):
+            raw[name] = _choice(dice, _domain(schema, name), use)
+    return _nested(raw) if dice.chance(2) else raw
 
 
-# -- values -------------------------------------------------------------------------------------------------------
+def _domain(schema: Schema, name: str) -> Domain:
+    domain = schema.domain(name)
+    assert domain is not None
+    return domain
 
 
-def raw_values(domain: Domain) -> st.SearchStrategy[object]:
-    """Raw values the domain accepts: its constants, their other spellings and their neighbours."""
+def _choice(dice: Dice, domain: Domain, use: Use) -> object:
+    if not use.mandatory and dice.chance(10):
+        return dice.one((None, [], [None]))
+    if use.multiple and dice.chance(2):
+        return [make_value(dice, domain) for _ in range(1 + dice.roll(4))]
+    value = make_value(dice, domain)
+    return value if not dice.chance(8) else [value, None, value]
+
+
+def make_value(dice: Dice, domain: Domain) -> object:
+    """A raw value the domain accepts: a constant of the expressions, another spelling of it, or its neighbour."""
     match domain:
         case Integer():
-            near = st.sampled_from([n for whole in _wholes(domain) for n in (whole - 1, whole, whole + 1)])
-            spelt = st.sampled_from([int, int, int, float, Decimal])
-            return st.builds(_respelt, near.filter(lambda n: _within(domain, n)), spelt)
+            near = [n for whole in _wholes(domain) for n in (whole, whole - 1, whole + 1) if _within(domain, n)]
+            return _respelt(dice, dice.one(near))
         case Number():
-            return st.one_of(st.sampled_from(NUMBERS), _near_numbers())
+            return dice.one(NEAR) if dice.chance(4) else dice.one(NUMBERS)
         case String():
-            return st.one_of(st.sampled_from(STRINGS), st.builds(str.__add__, *[st.sampled_from(STRINGS)] * 2))
+            return dice.one(STRINGS) + (dice.one(STRINGS) if dice.chance(4) else "")
         case Boolean():
-            return st.booleans()
+            return dice.chance(2)
         case Timestamp():
-            return st.one_of(st.sampled_from(MOMENTS), _moments())
+            return dice.one(DATETIMES) if dice.chance(3) else dice.one(MOMENTS)
         case Finite():
-            return st.sampled_from(domain.names)
-    return st.one_of(raw_values(Number()), raw_values(String()), raw_values(Boolean()), _moments())
+            return dice.one(domain.names)
+    kind = dice.roll(6)
+    return (
+        make_value(dice, (Number(), Number(), String(), String(), Boolean())[kind]) if kind < 5 else dice.one(DATETIMES)
+    )
 
 
 def _wholes(domain: Integer) -> list[int]:
     bounds = [bound for bound in (domain.min, domain.max) if bound is not None]
-    wholes = [n for n in NUMBERS if isinstance(n, int) and _within(domain, n)]
-    return wholes + bounds
+    return [n for n in WHOLE if _within(domain, n)] + bounds
 
 
 def _within(domain: Integer, whole: int) -> bool:
     return (domain.min is None or whole >= domain.min) and (domain.max is None or whole <= domain.max)
 
 
-def _respelt(whole: int, spelling: type) -> object:
+def _respelt(dice: Dice, whole: int) -> object:
+    spelling = dice.one((int, int, float, Decimal))
     return whole if abs(whole) > 2**64 or int(spelling(whole)) != whole else spelling(whole)
-
-
-def _near_numbers() -> st.SearchStrategy[object]:
-    floats = st.sampled_from([float(n) for n in NUMBERS if abs(n) < 1e301])
-    return st.one_of(
-        st.builds(math.nextafter, floats, st.sampled_from([math.inf, -math.inf])).filter(math.isfinite),
-        st.sampled_from([n for n in NUMBERS if isinstance(n, int)]).map(lambda n: n + 1),
-        st.sampled_from([Decimal("0.5"), Decimal(2**53 + 1), Decimal("2.50")]),
-    )
-
-
-def _moments() -> st.SearchStrategy[object]:
-    return st.sampled_from(
-        [
-            datetime(2024, 5, 31, 12, tzinfo=UTC),
-            datetime(2024, 5, 31, 12),  # noqa: DTZ001  # naive on purpose: it is UTC
-            datetime(2024, 5, 31, 12, 0, 0, 1, tzinfo=UTC),
-            datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
-            date(2024, 5, 31),
-        ]
-    )
-
-
-# -- events -------------------------------------------------------------------------------------------------------
-
-
-@st.composite
-def raw_events(draw: st.DrawFn, schema: Schema) -> dict[str, object]:
-    """Mappings that `schema.event` accepts: missing, single, repeated and several values, nested names."""
-    raw: dict[str, object] = {}
-    if schema.event_types and not schema.open:
-        types = draw(st.lists(st.sampled_from(sorted(schema.event_types)), min_size=1, max_size=2))
-        if len(schema.event_types) > 1 or draw(st.booleans()):
-            raw[EVENT_TYPE] = types[0] if len(types) == 1 else types
-        uses = schema.view(types).uses
-    else:
-        types = draw(st.lists(st.sampled_from(TYPES), max_size=2))
-        if types:
-            raw[EVENT_TYPE] = types
-        names = (*schema.attributes, *(NAMES if schema.open else ()))
-        uses = dict.fromkeys(names, Use(mandatory=False, multiple=True))
-    for name, use in uses.items():
-        domain = schema.domain(name)
-        assert domain is not None
-        if use.mandatory or draw(st.integers(0, 3)):
-            raw[name] = draw(_choices(domain, use))
-    return _nested(raw) if draw(st.booleans()) else raw
-
-
-def _choices(domain: Domain, use: Use) -> st.SearchStrategy[object]:
-    one = raw_values(domain)
-    several = st.lists(one, min_size=1, max_size=4) if use.multiple else one.map(lambda value: [value, None, value])
-    absent = st.nothing() if use.mandatory else st.sampled_from([None, [], [None]])
-    return st.one_of(one, one, several, absent)
 
 
 def _nested(raw: dict[str, object]) -> dict[str, object]:
@@ -233,121 +260,105 @@ def _nested(raw: dict[str, object]) -> dict[str, object]:
 # -- expressions --------------------------------------------------------------------------------------------------
 
 
-@st.composite
-def expressions(draw: st.DrawFn, schema: Schema) -> str:
-    """Expressions valid for the schema, on few attributes so that their predicates meet."""
+def make_expression(dice: Dice, schema: Schema) -> str:
     names = [*schema.attributes, *(NAMES[:4] if schema.open else ()), EVENT_TYPE]
-    focus = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3))
-    return draw(_combined(schema, focus, draw(st.integers(1, 6))))
+    return _combined(dice, schema, dice.some(names, 1, 3), leaves=1 + dice.roll(6))
 
 
-@st.composite
-def _combined(draw: st.DrawFn, schema: Schema, focus: Sequence[str], leaves: int) -> str:
+def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> str:
     if leaves == 1:
-        text = draw(_tests(schema, draw(st.sampled_from(focus))))
+        text = _test(dice, schema, dice.one(focus))
     else:
-        left = draw(st.integers(1, leaves - 1))
-        word = draw(st.sampled_from(["and", "and", "or", "AND", "Or"]))
-        parts = [draw(_combined(schema, focus, size)) for size in (left, leaves - left)]
-        text = f" {word} ".join(parts)
-        if draw(st.booleans()):
-            text = f"({text})"
-    negated = draw(st.integers(0, 5)) == 0
-    return f"not ({text})" if negated else text
+        left = 1 + dice.roll(leaves - 1)
+        word = dice.one(("and", "and", "AND", "or", "Or"))
+        text = f" {word} ".join(_combined(dice, schema, focus, size) for size in (left, leaves - left))
+        text = f"({text})" if dice.chance(2) else text
+    return f"not ({text})" if dice.chance(6) else text
 
 
-@st.composite
-def _tests(draw: st.DrawFn, schema: Schema, name: str) -> str:
+def _test(dice: Dice, schema: Schema, name: str) -> str:
     """One attribute put to one test that its domain allows."""
-    domain = schema.domain(name)
-    assert domain is not None
-    left = draw(_spelt_name(name))
-    ways = ["compare", "compare", "in", "contains", "presence"]
-    ways += ["between"] if domain.ordered else []
-    ways += ["starts"] if isinstance(domain, String | Untyped) else []
-    ways += ["reference"] if _partners(schema, name) else []
-    constant = constants(domain)
-    match draw(st.sampled_from(ways)):
-        case "compare":
-            constant = constants(domain, booleans=False) if domain.ordered else constant
-            operators = ["=", "==", "!=", "<>", *(["<", "<=", ">", ">="] if domain.ordered else [])]
-            return f"{left} {draw(st.sampled_from(operators))}{draw(st.sampled_from([' ', '']))}{draw(constant)}"
-        case "in":
-            listed = ", ".join(draw(_lists_of_one_kind(domain)))
-            return f"{left} {draw(st.sampled_from(['in', 'not in', 'NOT IN']))} ({listed})"
-        case "contains":
-            return f"{left} {draw(st.sampled_from(['contains', 'not contains', 'Contains']))} {draw(constant)}"
-        case "presence":
-            return f"{left} is {draw(st.sampled_from(['missing', 'present', 'not missing', 'NOT present']))}"
-        case "between":
-            bound = constants(domain, booleans=False)
-            return f"{left} {draw(st.sampled_from(['between', 'not between']))} {draw(bound)} and {draw(bound)}"
-        case "starts":
-            prefix = _quoted(draw(st.sampled_from(STRINGS)))
-            return f"{left} {draw(st.sampled_from(['starts with', 'not starts with']))} {prefix}"
-    other = draw(st.sampled_from(_partners(schema, name)))
-    operators = ["=", "!=", *(["<", "<=", ">", ">="] if _comparable(schema, name, other) else [])]
-    return f"{left} {draw(st.sampled_from(operators))} @{draw(_spelt_name(other, at=False))}"
+    domain, left = _domain(schema, name), _spelt(dice, name)
+    partners = _partners(schema, name)
+    ways = [_compare, _compare, _compare, _in, _contains, _presence]
+    ways += [_between] if domain.ordered else []
+    ways += [_starts] if isinstance(domain, String | Untyped) else []
+    way = dice.roll(len(ways) + bool(partners))
+    if way < len(ways):
+        return f"{left} {ways[way](dice, domain)}"
+    other = dice.one(partners)
+    ordered = ("<", "<=", ">", ">=") if _comparable(domain, _domain(schema, other)) else ()
+    return f"{left} {dice.one(('=', '!=', *ordered))} @{_spelt(dice, other).removeprefix('@')}"
+
+
+def _compare(dice: Dice, domain: Domain) -> str:
+    ordered = ("<", "<=", ">", ">=") if domain.ordered else ()
+    operator = dice.one(("=", *ordered, "!=", "==", "<>"))
+    constant = make_constant(dice, domain, booleans=operator not in ordered)
+    return f"{operator}{dice.one((' ', ''))}{constant}"
+
+
+def _in(dice: Dice, domain: Domain) -> str:
+    one_kind = dice.one((Number(), String(), Boolean())) if isinstance(domain, Untyped) else domain
+    listed = [make_constant(dice, one_kind) for _ in range(1 + dice.roll(4))]
+    return f"{dice.one(('in', 'not in', 'NOT IN'))} ({', '.join(listed)})"
+
+
+def _contains(dice: Dice, domain: Domain) -> str:
+    return f"{dice.one(('contains', 'not contains', 'Contains'))} {make_constant(dice, domain)}"
+
+
+def _presence(dice: Dice, domain: Domain) -> str:
+    return f"is {dice.one(('present', 'missing', 'not missing', 'NOT present'))}"
+
+
+def _between(dice: Dice, domain: Domain) -> str:
+    low, high = (make_constant(dice, domain, booleans=False) for _ in range(2))
+    return f"{dice.one(('between', 'not between'))} {low} and {high}"
+
+
+def _starts(dice: Dice, domain: Domain) -> str:
+    return f"{dice.one(('starts with', 'not starts with'))} {_quoted(dice.one(STRINGS))}"
+
+
+def make_constant(dice: Dice, domain: Domain, *, booleans: bool = True) -> str:
+    """A constant of the domain as it is written in an expression."""
+    match domain:
+        case Integer():
+            return str(dice.one(_wholes(domain)))
+        case Number():
+            return str(dice.one(NUMBERS))
+        case String():
+            return _quoted(dice.one(STRINGS))
+        case Boolean():
+            return dice.one(("true", "false", "TRUE"))
+        case Timestamp():
+            return dice.one(("", "timestamp ", "TIMESTAMP ")) + _quoted(dice.one(MOMENTS))
+        case Finite():
+            name = dice.one(domain.names)
+            return name if _is_plain(name) and dice.chance(2) else _quoted(name)
+    kind = dice.roll(6 if booleans else 5)
+    if kind == 4:
+        return "timestamp " + _quoted(dice.one(MOMENTS))
+    return make_constant(dice, (Number(), Number(), String(), String(), String(), Boolean())[kind])
 
 
 def _partners(schema: Schema, name: str) -> list[str]:
     """Attributes that may stand right of this one."""
-    mine = schema.domain(name)
-    assert mine is not None
-    found = []
-    for other in [*schema.attributes, *(NAMES[:4] if schema.open else ())]:
-        theirs = schema.domain(other)
-        assert theirs is not None
-        if other != name and (None in (mine.kind, theirs.kind) or mine.kind is theirs.kind):
-            found.append(other)
-    return found
+    mine = _domain(schema, name).kind
+    others = [*schema.attributes, *(NAMES[:4] if schema.open else ())]
+    kinds = [(other, _domain(schema, other).kind) for other in others if other != name]
+    return [other for other, theirs in kinds if mine is None or theirs is None or mine is theirs]
 
 
-def _comparable(schema: Schema, name: str, other: str) -> bool:
-    mine, theirs = schema.domain(name), schema.domain(other)
-    assert mine is not None
-    assert theirs is not None
+def _comparable(mine: Domain, theirs: Domain) -> bool:
     named = isinstance(mine, Finite) or isinstance(theirs, Finite)
     return mine.ordered and theirs.ordered and (not named or mine == theirs)
 
 
-def constants(domain: Domain, *, booleans: bool = True) -> st.SearchStrategy[str]:
-    """Constants of the domain as they are written in an expression."""
-    match domain:
-        case Integer():
-            return st.sampled_from(_wholes(domain)).map(str)
-        case Number():
-            return st.sampled_from(NUMBERS).map(str)
-        case String():
-            return st.sampled_from(STRINGS).map(_quoted)
-        case Boolean():
-            return st.sampled_from(["true", "false", "TRUE"])
-        case Timestamp():
-            spelling = st.sampled_from(["{}", "timestamp {}", "TIMESTAMP {}"])
-            return st.builds(lambda text, moment: text.format(_quoted(moment)), spelling, st.sampled_from(MOMENTS))
-        case Finite():
-            return st.sampled_from(domain.names).flatmap(_spelt_member)
-    kinds = [constants(Number()), constants(String()), st.sampled_from(MOMENTS).map(lambda m: f"timestamp '{m}'")]
-    return st.one_of(*kinds, *([constants(Boolean())] if booleans else []))
-
-
-def _lists_of_one_kind(domain: Domain) -> st.SearchStrategy[list[str]]:
-    if isinstance(domain, Untyped):
-        return st.one_of(
-            *[_lists_of_one_kind(one) for one in (Number(), String(), Boolean())],
-            st.lists(st.sampled_from(MOMENTS).map(lambda m: f"timestamp '{m}'"), min_size=1, max_size=4),
-        )
-    return st.lists(constants(domain), min_size=1, max_size=4)
-
-
-def _spelt_name(name: str, *, at: bool = True) -> st.SearchStrategy[str]:
+def _spelt(dice: Dice, name: str) -> str:
     quoted = ['"' + name.replace('"', '""') + '"', "`" + name.replace("`", "``") + "`"]
-    plain = [name] * 4 if _is_plain(name) else []
-    return st.sampled_from([*plain, *quoted, *([f"@{plain[0]}"] if at and plain else [])])
-
-
-def _spelt_member(name: str) -> st.SearchStrategy[str]:
-    return st.sampled_from([_quoted(name), *([name] if _is_plain(name) else [])])
+    return dice.one([name, name, name, f"@{name}", *quoted] if _is_plain(name) else quoted)
 
 
 def _is_plain(name: str) -> bool:

@@ -22,7 +22,7 @@ from tamis.matchers.explain import Explanation, explain
 from tamis.matches import Matches
 from tamis.model import Conjunction, Event, Kind, Schema, SubscriptionId, Value
 from tamis.model.domains import hint
-from tamis.model.values import show_raw
+from tamis.model.values import ValueRefused, is_text, show_raw
 from tamis.store.snapshot import Snapshot, read_snapshot, write_snapshot
 
 __all__ = ["Engine", "Receipt"]
@@ -58,7 +58,10 @@ class Engine:
     def __init__(self, schema: Schema | None = None, *, algorithm: str = "naive", **options: Any) -> None:
         if algorithm not in MATCHERS:
             known = ", ".join(MATCHERS)
-            raise OptionError(f"no algorithm is called {algorithm!r}{hint(algorithm, MATCHERS)} (there are: {known})")
+            near = hint(str(algorithm), MATCHERS)
+            raise OptionError(f"no algorithm is called {algorithm!r}{near} (there are: {known})")
+        if schema is not None and not isinstance(schema, Schema):
+            raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
@@ -73,10 +76,12 @@ class Engine:
 
     def __len__(self) -> int:
         """The number of subscriptions."""
-        return len(self._held)
+        with self._lock.reading():
+            return len(self._held)
 
     def __contains__(self, id: object) -> bool:
-        return id in self._held
+        with self._lock.reading():
+            return id in self._held
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
@@ -105,7 +110,7 @@ class Engine:
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
         with self._lock.writing():
-            held = self._held.get(id)
+            held = self._held.get(_checked_id(id))
             if held is None:
                 raise UnknownSubscription(id)
             self._matcher.remove([held.key])
@@ -143,7 +148,8 @@ class Engine:
             return list(self._held)
 
     def _find(self, id: SubscriptionId) -> _Held:
-        held = self._held.get(id)
+        with self._lock.reading():  # a replacement in progress is not seen half done
+            held = self._held.get(_checked_id(id))
         if held is None:
             raise UnknownSubscription(id)
         return held
@@ -153,13 +159,15 @@ class Engine:
     def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
         read = self._read(event)
+        self._learn_events([read])
         with self._lock.reading():
             return [self._ids[int(key)] for key in sorted(self._matcher.match(read))]
 
     def match_many(self, events: Events) -> Matches:
         """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch."""
-        rows = events.to_pylist() if isinstance(events, pa.Table | pa.RecordBatch) else events
+        rows = _arrow_rows(events) if isinstance(events, pa.Table | pa.RecordBatch) else events
         read = [self._read(event, row) for row, event in enumerate(rows)]
+        self._learn_events(read)
         with self._lock.reading():
             offsets, keys = self._matcher.match_many(read)
             unique, codes = np.unique(keys, return_inverse=True)
@@ -172,16 +180,21 @@ class Engine:
 
     def _read(self, raw: Mapping[str, object], row: int | None = None) -> Event:
         try:
-            event = self.schema.event(raw)
+            return self.schema.event(raw)
         except EventError as error:
             if row is None:
                 raise
             message = str(error).removeprefix(f"{error.rule}: ")
             raise EventError(f"event {row}: {message}", error.rule, error.attribute) from None
+        except LimitError as error:
+            if row is None:
+                raise
+            raise LimitError(f"event {row}: {error}", error.limit, error.found) from None
+
+    def _learn_events(self, events: Iterable[Event]) -> None:
         if self.schema.open:
-            for name, values in event.values.items():
+            for name, values in (pair for event in events for pair in event.values.items()):
                 self._learn(name, values)
-        return event
 
     def _learn(self, name: str, values: Iterable[Value]) -> None:
         if name in self._learned or len(self._learned) < _MOST_LEARNED:
@@ -203,7 +216,7 @@ class Engine:
             found["never_matching"] = sum(not one.conjunctions for one in self._held.values())
             found |= stats.details
             if self.schema.open:
-                learned = sorted(self._learned.items())
+                learned = [(name, tuple(kinds)) for name, kinds in sorted(self._learned.items())]  # readers still add
                 found["attributes"] = {name: sorted(kind.name.lower() for kind in kinds) for name, kinds in learned}
             return found
 
@@ -231,7 +244,20 @@ class Engine:
 def _checked_id(id: object) -> SubscriptionId:
     if isinstance(id, bool) or not isinstance(id, str | int):
         raise OptionError(f"expected a subscription id that is a string or an integer, found {show_raw(id)}")
-    return id
+    if isinstance(id, int) and id.bit_length() > 64:
+        raise OptionError(f"expected a subscription id of at most 64 bits, found {show_raw(id)}")
+    try:
+        return is_text(id) if isinstance(id, str) else id
+    except ValueRefused as error:
+        raise OptionError(f"subscription id: {error}") from None
+
+
+def _arrow_rows(events: pa.Table | pa.RecordBatch) -> list[dict[str, object]]:
+    try:
+        rows: list[dict[str, object]] = events.to_pylist()
+    except (pa.ArrowException, KeyError, OverflowError, ValueError) as error:  # a year 40,000, a zone nobody knows
+        raise EventError(f"the Arrow table holds a value that Python cannot: {error}") from None
+    return rows
 
 
 def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]:
@@ -247,7 +273,11 @@ def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]
     for row, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise OptionError(f"row {row}: expected a pair (id, expression), found {show_raw(pair)}")
-        yield _checked_id(pair[0]), pair[1]
+        try:
+            id = _checked_id(pair[0])
+        except OptionError as error:
+            raise OptionError(f"row {row}: {error}") from None
+        yield id, pair[1]
 
 
 class _ReadWriteLock:
@@ -275,8 +305,11 @@ class _ReadWriteLock:
     def writing(self) -> Iterator[None]:
         with self._condition:
             self._writers_waiting += 1
-            self._condition.wait_for(lambda: not self._writing and not self._readers)
-            self._writers_waiting -= 1
+            try:
+                self._condition.wait_for(lambda: not self._writing and not self._readers)
+            finally:  # a writer interrupted while it waits must not hold up the readers for ever
+                self._writers_waiting -= 1
+                self._condition.notify_all()
             self._writing = True
         try:
             yield

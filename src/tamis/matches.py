@@ -60,8 +60,8 @@ class Matches:
         events = np.repeat(np.arange(len(self), dtype=np.int64), self.counts())
         try:
             ids = pa.array(self.ids) if len(self.ids) else pa.array([], pa.string())
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            raise OptionError("ids of both kinds, strings and integers, have no Arrow column in common") from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
         return pa.table({"event": events, "subscription": ids.take(pa.array(self.codes.astype(np.int64)))})
 
     def _row(self, row: int) -> npt.NDArray[np.integer]:

@@ -6,9 +6,12 @@ Exit codes: 0 done, 2 the user's mistake (one line on stderr), 1 ours.
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from tamis.errors import LanguageError, TamisError
 
@@ -24,6 +27,8 @@ _COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the value is the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # where ✓ cannot be shown, \u2713 is better than a traceback
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
@@ -33,22 +38,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, LanguageError) and error.text:
             print(error.pointer(), file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `tamis … | head` is no error
-        sys.stderr.close()
+    except BrokenPipeError:  # `tamis … | head` is no error; what is left goes nowhere, so that the exit is silent
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         return 130
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse, with mistakes told in one line like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def _parser() -> argparse.ArgumentParser:
     from tamis import __version__
 
-    parser = argparse.ArgumentParser(
-        prog="tamis", description="Content-based publish/subscribe: events in, the ids of satisfied subscriptions out."
+    parser = _Parser(
+        prog="tamis",
+        description="Content-based publish/subscribe: events in, the ids of satisfied subscriptions out.",
+        epilog="'tamis COMMAND --help' says more. Exit codes: 0 done, 2 your mistake, 1 ours.",
     )
     parser.add_argument("--version", action="version", version=f"tamis {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for name, line in _COMMANDS.items():
         module = import_module(f"tamis.cli.{name}")
         command = commands.add_parser(

@@ -1,4 +1,4 @@
-"""Files the commands read and write: JSON lines in, text out, mistakes named by line."""
+"""Files the commands read and write: schemas and JSON lines in, text out, mistakes named by line."""
 
 from __future__ import annotations
 
@@ -6,41 +6,53 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tamis.errors import EventError, OptionError
-from tamis.model import parse_json
+from tamis.errors import EventError, OptionError, SchemaError
+from tamis.model import Schema, parse_json
 
-__all__ = ["read_events", "read_text", "write_text"]
+__all__ = ["read_events", "read_schema", "read_text", "write_text"]
 
 
 def read_text(path: str) -> str:
-    """A file's text, or standard input for `-`."""
+    """A file's text, or standard input for `-`. The mark some editors put before UTF-8 is no part of it."""
     try:
         raw = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return raw.decode("utf-8")
+        return raw.decode("utf-8-sig")
     except OSError as error:
-        raise OptionError(f"{path}: {error.strerror}") from None
+        raise OptionError(f"{path or 'a file without a name'}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise OptionError(
-            f"{path}: expected UTF-8, found byte 0x{raw[error.start]:02x} at offset {error.start}"
+            f"{path}: expected UTF-8, found byte 0x{error.object[error.start]:02x} at offset {error.start}"
         ) from None
 
 
-def read_events(path: str) -> Iterator[dict[str, object]]:
-    """Events as JSON lines; blank lines are skipped."""
+def read_schema(path: str) -> Schema:
+    """A schema from a TOML file."""
+    text = read_text(path)
+    try:
+        return Schema.loads(text)
+    except SchemaError as error:
+        raise SchemaError(f"{path}: {error}") from None
+
+
+def read_events(path: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """Events as JSON lines, each with the number of its line; blank lines are skipped."""
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if line.strip():
             try:
-                yield parse_json(line)
+                yield number, parse_json(line)
             except EventError as error:
                 raise EventError(f"{path}, line {number}: {error}") from None
 
 
 def write_text(path: str | None, text: str) -> None:
-    """To a file, or to standard output where no path is given."""
-    if path is None:
-        sys.stdout.write(text)
-        return
+    """To a file, or to standard output where no path is given; always UTF-8, whatever the terminal speaks."""
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        if path is None:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text.encode("utf-8"))
+        else:
+            Path(path).write_text(text, encoding="utf-8")
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise OptionError(f"{path}: {error.strerror}") from None
+        raise OptionError(f"{path or 'standard output'}: {error.strerror}") from None

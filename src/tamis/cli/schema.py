@@ -10,26 +10,33 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Iterator
 
-from tamis.cli.files import read_events, write_text
-from tamis.errors import EventError, TwinDomainWarning
+from tamis.cli.files import read_events, read_schema, write_text
+from tamis.errors import EventError, LimitError, OptionError, TwinDomainWarning
 from tamis.model import Schema
 
 _SHOWN = 3
 
+_EVENTS = "events as JSON lines, or - for standard input"
+_OUT = "where to write it; standard output if not given"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    check = verbs.add_parser("check", help="read a schema, and events against it")
-    check.add_argument("schema", metavar="TOML")
-    check.add_argument("--events", metavar="JSONL", help="events as JSON lines, or - for standard input")
-    infer = verbs.add_parser("infer", help="propose a schema from sample events")
-    infer.add_argument("events", metavar="JSONL", help="events as JSON lines, or - for standard input")
-    infer.add_argument("--out", metavar="TOML", help="where to write it; standard output if not given")
-    extend = verbs.add_parser("extend", help="add domains, attributes, optional uses and event types; never change any")
-    extend.add_argument("schema", metavar="TOML")
+    verbs = parser.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
+    line = "read a schema, and events against it"
+    check = verbs.add_parser("check", help=line, description=f"{line.capitalize()}. Exit code 2 if any is refused.")
+    check.add_argument("schema", metavar="TOML", help="the schema's file")
+    check.add_argument("--events", metavar="JSONL", help=_EVENTS)
+    line = "propose a schema from sample events"
+    infer = verbs.add_parser("infer", help=line, description=f"{line.capitalize()}: a start, to read and edit.")
+    infer.add_argument("events", metavar="JSONL", help=_EVENTS)
+    infer.add_argument("--out", metavar="TOML", help=_OUT)
+    line = "add domains, attributes, optional uses and event types; never change any"
+    extend = verbs.add_parser("extend", help=line, description=f"{line.capitalize()}.")
+    extend.add_argument("schema", metavar="TOML", help="the schema's file")
     extend.add_argument("--by", metavar="TOML", required=True, help="what to add, written as a schema of its own")
-    extend.add_argument("--out", metavar="TOML", help="where to write it; standard output if not given")
+    extend.add_argument("--out", metavar="TOML", help=_OUT)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -37,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    schema = Schema.load(arguments.schema)
+    schema = read_schema(arguments.schema)
     print(
         f"{arguments.schema}: {len(schema.attributes)} attributes, {len(schema.domains)} named domains, "
         f"{len(schema.event_types)} event types"
@@ -46,30 +53,44 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _check_events(schema: Schema, path: str) -> int:
-    refused: list[tuple[int, EventError]] = []
-    count = 0
-    for count, raw in enumerate(read_events(path), 1):
+    accepted = 0
+    refused: list[tuple[int, EventError | LimitError]] = []
+    for line, raw in read_events(path):
         try:
             schema.event(raw)
-        except EventError as error:
-            refused.append((count, error))
-    print(f"{path}: {count - len(refused)} events accepted, {len(refused)} refused")
-    for number, refusal in refused[:_SHOWN]:
-        print(f"  event {number}: {refusal}")
+            accepted += 1
+        except (EventError, LimitError) as error:
+            refused.append((line, error))
+    print(f"{path}: {accepted} events accepted, {len(refused)} refused")
+    for line, refusal in refused[:_SHOWN]:
+        print(f"  line {line}: {refusal}")
     if len(refused) > _SHOWN:
         print(f"  … and {len(refused) - _SHOWN} more")
     return 2 if refused else 0
 
 
 def _infer(arguments: argparse.Namespace) -> int:
-    write_text(arguments.out, Schema.infer(read_events(arguments.events)).dumps())
+    samples = list(_read_samples(arguments.events))
+    if not samples:
+        raise OptionError(f"{arguments.events}: expected at least one event, found none")
+    write_text(arguments.out, Schema.infer(samples).dumps())
     return 0
+
+
+def _read_samples(path: str) -> Iterator[dict[str, object]]:
+    """Each event, tried here already, so that the error for one that is refused can name its line."""
+    for line, raw in read_events(path):
+        try:
+            Schema(open=True).event(raw)
+        except (EventError, LimitError) as error:
+            raise EventError(f"{path}, line {line}: {error}") from None
+        yield raw
 
 
 def _extend(arguments: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", TwinDomainWarning)
-        extended = Schema.load(arguments.schema).extend(Schema.load(arguments.by))
+        extended = read_schema(arguments.schema).extend(read_schema(arguments.by))
     for warning in caught:
         print(f"tamis schema: warning: {warning.message}", file=sys.stderr)
     write_text(arguments.out, extended.dumps())

@@ -20,6 +20,7 @@ from tamis.model import (
     COMPARISONS,
     COMPLEMENT,
     MIRROR,
+    TOTAL,
     Conjunction,
     Finite,
     Operator,
@@ -146,7 +147,7 @@ def _link(predicate: Predicate, schema: Schema) -> Predicate:
     if right < left:
         operator, left, right = MIRROR[operator], right, left
     if not isinstance(domain, Finite):
-        operator = {_O.NOT_LT: _O.GE, _O.NOT_LE: _O.GT, _O.NOT_GT: _O.LE, _O.NOT_GE: _O.LT}.get(operator, operator)
+        operator = TOTAL.get(operator, operator)
     return Predicate(left, operator, Reference(right))
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 
 from tamis.language.tokens import KEYWORDS
-from tamis.model import Conjunction, Operator, Predicate, Reference, Value, show
+from tamis.model import COMPLEMENT, TOTAL, Conjunction, Predicate, Reference, Value, show
 
 __all__ = ["print_predicate", "print_subscription"]
 
-_O = Operator
 _PLAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
-_NEGATED = {_O.NOT_LT: "<", _O.NOT_LE: "<=", _O.NOT_GT: ">", _O.NOT_GE: ">="}
 
 
 def print_subscription(conjunctions: tuple[Conjunction, ...]) -> str:
@@ -27,8 +25,8 @@ def print_predicate(predicate: Predicate) -> str:
     operator, operand = predicate.operator, predicate.operand
     if operand is None:
         return f"{name} {operator.value}"
-    if operator in _NEGATED:
-        return f"not {name} {_NEGATED[operator]} {_operand(operand)}"
+    if operator in TOTAL:
+        return f"not {name} {COMPLEMENT[operator].value} {_operand(operand)}"
     return f"{name} {operator.value} {_operand(operand)}"
 
 

@@ -1,22 +1,13 @@
-"""WHAT we talk about: values, domains, schemas, events, predicates. Plain frozen values, no behaviour beyond meaning."""
+"""WHAT we talk about: values, domains, schemas, events, predicates. Plain frozen values with their meaning."""
 
-from tamis.model.domains import (
-    Boolean,
-    Domain,
-    Enumerated,
-    Finite,
-    Hierarchical,
-    Integer,
-    Number,
-    String,
-    Timestamp,
-    Untyped,
-)
+from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped
 from tamis.model.events import Event, parse_json, read_event
+from tamis.model.finite import Enumerated, Finite, Hierarchical
 from tamis.model.predicates import (
     COMPARISONS,
     COMPLEMENT,
     MIRROR,
+    TOTAL,
     Conjunction,
     Operator,
     Predicate,
@@ -33,6 +24,7 @@ __all__ = [
     "COMPLEMENT",
     "EVENT_TYPE",
     "MIRROR",
+    "TOTAL",
     "Attribute",
     "Boolean",
     "Conjunction",

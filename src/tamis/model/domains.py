@@ -5,9 +5,9 @@
     string       text, ordered by code point
     boolean      true and false, without an order
     timestamp    instants
-    enumerated   named values, optionally with a partial order of their own
-    hierarchical named values under a DAG of parents; `<` and `<=` read "is a kind of"
     untyped      anything; what an attribute of an open schema has
+    enumerated   named values, optionally with a partial order of their own      (in `finite`)
+    hierarchical named values under a DAG of parents; `<` reads "is a kind of"   (in `finite`)
 
 Two questions are all that the rest of the system asks a domain: which value does this raw object stand for
 (`value`), and is this value below that one (`less`).
@@ -16,21 +16,17 @@ Two questions are all that the rest of the system asks a domain: which value doe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import lru_cache
 
 from tamis.errors import SchemaError
-from tamis.model.orders import PartialOrder
-from tamis.model.values import Kind, Value, ValueRefused, show_raw, string, timestamp, value_of
+from tamis.model.values import Kind, Value, ValueRefused, show_raw, timestamp, value_of
 
 __all__ = [
     "Boolean",
     "Domain",
-    "Enumerated",
-    "Finite",
-    "Hierarchical",
     "Integer",
     "Number",
     "String",
@@ -40,13 +36,24 @@ __all__ = [
 ]
 
 
-def hint(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
-    """A suffix that suggests the nearest known name, or nothing."""
-    if len(name) > 100:
-        return ""
-    names = list(known)[:20_000]
-    near = get_close_matches(name, names, n=1, cutoff=0.6) or [k for k in names if k.lower() == name.lower()]
-    return f"; did you mean {near[0]!r}?" if near else ""
+_MOST_NAMES = 1000
+_LONGEST_NAME = 100
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """A suffix that suggests the known name nearest to this one, or nothing."""
+    near = _nearest(name, tuple(known)) if len(name) <= _LONGEST_NAME else None
+    return f"; did you mean {show_raw(near)}?" if near is not None else ""
+
+
+@lru_cache(256)  # a feed repeats its mistakes
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    folded = name.casefold()
+    if len(known) > _MOST_NAMES:  # a look at each of 100,000 would take seconds
+        known = tuple(one for one in known if one[:1].casefold() == folded[:1])[:_MOST_NAMES]
+    same = [one for one in known if one.casefold() == folded]
+    near = same or get_close_matches(name, known, n=1)
+    return near[0] if near else None
 
 
 class Domain(ABC):
@@ -58,9 +65,6 @@ class Domain(ABC):
     def ordered(self) -> bool:
         """Whether `<` means anything."""
         return True
-
-    total = True
-    """Whether of two different values one is always below the other."""
 
     kind: Kind | None
     """The one kind of all its values; None where any kind may come."""
@@ -144,7 +148,6 @@ class Boolean(_Whole):
     type = "boolean"
     kind = Kind.BOOLEAN
     ordered = False
-    total = False
 
     def less(self, lower: Value, upper: Value) -> bool:
         return False
@@ -176,120 +179,3 @@ class Untyped(Domain):
 
     def less(self, lower: Value, upper: Value) -> bool:
         return lower.kind is not Kind.BOOLEAN and super().less(lower, upper)
-
-
-class Finite(Domain):
-    """Named values, listed, under a partial order."""
-
-    kind = Kind.STRING
-    total = False
-
-    @property
-    @abstractmethod
-    def order(self) -> PartialOrder: ...
-
-    names: tuple[str, ...]
-    """All names, in the order given."""
-
-    @cached_property
-    def members(self) -> frozenset[str]:
-        return frozenset(self.names)
-
-    def describe(self) -> str:
-        if len(self.names) <= 6:
-            return "one of " + ", ".join(repr(name) for name in self.names)
-        return f"one of the {len(self.names)} names {self.names[0]!r}, {self.names[1]!r}, …"
-
-    def value(self, raw: object) -> Value:
-        found = value_of(raw)
-        if found.kind is Kind.STRING and found.data in self.members:
-            return found
-        raise self.refuse(raw, hint(raw, self.names) if isinstance(raw, str) else "")
-
-    def less(self, lower: Value, upper: Value) -> bool:
-        return (
-            lower.data in self.members
-            and upper.data in self.members
-            and self.order.less(str(lower.data), str(upper.data))
-        )
-
-    def _check_order(self, what: str) -> None:
-        loop = self.order.cycle()
-        if loop:
-            steps = " < ".join(repr(name) for name in (loop if len(loop) <= 8 else [*loop[:4], "…", *loop[-3:]]))
-            raise SchemaError(f"the {what} goes in a circle: {steps}")
-
-
-def _check_names(names: tuple[str, ...], what: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if not isinstance(name, str):
-            raise SchemaError(f"expected the values of an {what} domain to be strings, found {show_raw(name)}")
-        if name in seen:
-            raise SchemaError(f"the value {name!r} stands twice in an {what} domain")
-        seen.add(name)
-    if not names:
-        raise SchemaError(f"an {what} domain needs at least one value")
-
-
-@dataclass(frozen=True)
-class Enumerated(Finite):
-    """Named values; `pairs` (lower, upper) generate their order, which may be partial."""
-
-    names: tuple[str, ...]
-    pairs: tuple[tuple[str, str], ...] = ()
-    type = "enumerated"
-
-    def __post_init__(self) -> None:
-        _check_names(self.names, "enumerated")
-        for name in (name for pair in self.pairs for name in pair):
-            if name not in self.members:
-                raise SchemaError(f"the order names {name!r}, which is no value of the domain{hint(name, self.names)}")
-        self._check_order("order of an enumerated domain")
-
-    @property
-    def ordered(self) -> bool:
-        return bool(self.pairs)
-
-    @cached_property
-    def order(self) -> PartialOrder:
-        covers: dict[str, list[str]] = {name: [] for name in self.names}
-        for lower, upper in self.pairs:
-            covers[lower].append(upper)
-        return PartialOrder(covers)
-
-
-@dataclass(frozen=True)
-class Hierarchical(Finite):
-    """Named values and the parents of each: `table < dining room` says a table is of the dining room."""
-
-    parents: tuple[tuple[str, tuple[str, ...]], ...]
-    type = "hierarchical"
-
-    def __post_init__(self) -> None:
-        _check_names(self.names, "hierarchical")
-        for name, above in self.parents:
-            if len(set(above)) != len(above):
-                raise SchemaError(f"the value {name!r} names the same parent twice")
-            for parent in above:
-                if parent not in self.members:
-                    raise SchemaError(
-                        f"{name!r} has the parent {parent!r}, which the hierarchy lacks{hint(parent, self.names)}"
-                    )
-        self._check_order("hierarchy")
-
-    @classmethod
-    def of(cls, parents: Mapping[str, tuple[str, ...] | list[str]]) -> Hierarchical:
-        return cls(tuple((name, tuple(above)) for name, above in parents.items()))
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]  # computed here, given in its sibling
-        return tuple(name for name, _ in self.parents)
-
-    @cached_property
-    def order(self) -> PartialOrder:
-        return PartialOrder(dict(self.parents))
-
-    def at_or_above(self, name: str) -> list[Value]:
-        """The name and all it is a kind of."""
-        return [string(name), *(string(upper) for upper in self.order.above(name))]

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from tamis.model.domains import Boolean, Domain, Enumerated, Integer, Number, String, Timestamp, Untyped
+from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped
 from tamis.model.events import Event, read_event
+from tamis.model.finite import Enumerated
 from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use
 from tamis.model.values import Kind, Value, ValueRefused, timestamp
 

@@ -1,8 +1,8 @@
 """Partial orders over names: what enumerated and hierarchical domains have in common.
 
-A name's *covers* are the names directly above it. `above` and `below` are the transitive closure, computed
-when asked for and kept for the names asked for most lately: the closure of a deep hierarchy of 100,000
-names does not fit in memory, the part in use does.
+A name's *covers* are the names directly above it. `above` and `below` are the transitive closure, computed when
+asked for and kept for the names asked for most lately: the whole closure of a deep hierarchy of 100,000 names
+does not fit in memory, the part in use does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from functools import lru_cache
 
 __all__ = ["PartialOrder"]
 
-_KEPT = 4096
+_KEPT = 4_000_000
+"""Names in all the sets kept by one order, at most: some hundred megabytes when a chain is the worst it can be."""
 
 
 class PartialOrder:
@@ -25,8 +26,12 @@ class PartialOrder:
             for upper in above:
                 down[upper].append(name)
         self._down = {name: tuple(below) for name, below in down.items()}
-        self.above = lru_cache(_KEPT)(self._above)
-        self.below = lru_cache(_KEPT)(self._below)
+        sets = _KEPT // (2 * len(self._up) + 1)
+        self.above = lru_cache(sets)(self._above)
+        self.below = lru_cache(sets)(self._below)
+
+    def __reduce__(self) -> tuple[type[PartialOrder], tuple[dict[str, tuple[str, ...]]]]:
+        return PartialOrder, (self._up,)  # the caches stay behind
 
     def _above(self, name: str) -> frozenset[str]:
         """Names strictly above; O(their number) the first time."""

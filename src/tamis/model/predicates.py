@@ -22,6 +22,7 @@ __all__ = [
     "COMPARISONS",
     "COMPLEMENT",
     "MIRROR",
+    "TOTAL",
     "Conjunction",
     "Operator",
     "Predicate",
@@ -80,6 +81,9 @@ MIRROR = {_O.EQ: _O.EQ, _O.NE: _O.NE, _O.LT: _O.GT, _O.LE: _O.GE, _O.GT: _O.LT, 
 MIRROR |= {_O.NOT_LT: _O.NOT_GT, _O.NOT_LE: _O.NOT_GE, _O.NOT_GT: _O.NOT_LT, _O.NOT_GE: _O.NOT_LE}
 """`a < @b` says the same as `b > @a`."""
 
+TOTAL = {_O.NOT_LT: _O.GE, _O.NOT_LE: _O.GT, _O.NOT_GT: _O.LE, _O.NOT_GE: _O.LT}
+"""What the negated comparisons come to under a total order; a partial one has values that are neither."""
+
 
 class Reference(NamedTuple):
     """The other attribute in `bid > @reserve`."""
@@ -98,6 +102,16 @@ class Predicate:
     attribute: str
     operator: Operator
     operand: Operand = None
+
+    @property
+    def constants(self) -> tuple[Value, ...]:
+        """What it compares with; nothing for presence and for another attribute."""
+        match self.operand:
+            case Value():
+                return (self.operand,)
+            case None | Reference():
+                return ()
+        return self.operand
 
 
 Conjunction = tuple[Predicate, ...]

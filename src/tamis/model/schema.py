@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tamis.errors import EventError, SchemaError, TwinDomainWarning
-from tamis.model.domains import Boolean, Domain, Enumerated, Integer, Number, String, Timestamp, Untyped, hint
+from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped, hint
+from tamis.model.finite import Enumerated
 
 if TYPE_CHECKING:
     from tamis.model.events import Event

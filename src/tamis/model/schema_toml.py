@@ -9,7 +9,8 @@ from typing import Any
 import tomli_w
 
 from tamis.errors import SchemaError
-from tamis.model.domains import Domain, Enumerated, Hierarchical, Integer, hint
+from tamis.model.domains import Domain, Integer, hint
+from tamis.model.finite import Enumerated, Hierarchical
 from tamis.model.schema import BUILT_IN, Attribute, Schema, Use
 from tamis.model.values import show_raw
 

