@@ -26,6 +26,7 @@ from tamis.matchers.postings import Postings
 from tamis.model import (
     Domain,
     Event,
+    Finite,
     Kind,
     Number,
     Operator,
@@ -48,7 +49,12 @@ _BY_KIND: dict[Kind, Domain] = {Kind.NUMBER: Number(), Kind.STRING: String(), Ki
 def as_six(domain: Domain, predicate: Predicate) -> tuple[Operator, Value] | None:
     """The predicate as one of the six comparisons on a total order, or None if it is none."""
     operator, operand = _TOTAL.get(predicate.operator, predicate.operator), predicate.operand
-    if not domain.total or operator not in SIX or not isinstance(operand, Value) or operand.kind is Kind.BOOLEAN:
+    if (
+        isinstance(domain, Finite)
+        or operator not in SIX
+        or not isinstance(operand, Value)
+        or operand.kind is Kind.BOOLEAN
+    ):
         return None
     return operator, operand
 

@@ -1,0 +1,1 @@
+"""Did we get slower? And against peers, side by side in one run."""
