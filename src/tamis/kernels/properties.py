@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import kernel
 from tamis.kernels.trees import Asks
-from tamis.kernels.verify import Candidates
+from tamis.kernels.verify import HEAD_BITS, Candidates
 
 __all__ = ["MOST_CELLS", "Cells", "ask_cells", "rotate"]
 
@@ -65,8 +65,8 @@ def ask_cells(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells)
     ops, results = np.empty(1024, np.int32), np.empty(1024, np.int32)
     at = 0
     for i in range(len(rows)):
-        first = candidates.starts[rows[i]]
-        last = first + candidates.sizes[rows[i]]
+        first = candidates.heads[rows[i]] >> HEAD_BITS
+        last = first + (candidates.heads[rows[i]] & ((1 << HEAD_BITS) - 1))
         if at + MOST_CELLS * (last - first) > len(ops):
             ops, results = _twice(ops, MOST_CELLS * (last - first)), _twice(results, MOST_CELLS * (last - first))
         columns = np.empty(last - first, np.int32)

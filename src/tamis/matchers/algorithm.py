@@ -10,6 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import numpy as np
+import numpy.typing as npt
+
 from tamis.errors import OptionError, TamisError
 from tamis.indexes.base import IndexMaker
 from tamis.matchers.arrays import Ids
@@ -69,6 +72,10 @@ class Algorithm(ABC):
         self._work.events += 1
         keys = self._registry.answer(self._find(event), event, self._work)
         return cast(Sequence[int], keys)  # an array is one, but for its type
+
+    def candidates(self, event: Event) -> npt.NDArray[np.int64]:
+        """Keys of the rows whose every predicate holds for some value; the caller looks at the rest."""
+        return self._registry.keys[self._find(event)]
 
     def match_many(self, events: Sequence[Event]) -> Rows:
         return Rows.of(self.match(event) for event in events)

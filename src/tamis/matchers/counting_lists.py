@@ -68,14 +68,10 @@ class Counters:
         for scratch in self._scratches.idle():
             scratch.left[rows] = sizes
 
-    def known(self, satisfied: Ids) -> Ids:
-        """Those of the predicates that have a list."""
-        return satisfied[satisfied < len(self.lists.groups.lengths)]
-
     def count(self, satisfied: Ids) -> tuple[Ids, int]:
-        """Rows whose counter runs out, and how many counters were bumped."""
+        """Rows whose counter runs out, and how many counters were bumped. All the predicates have a list."""
         scratch = self._scratches.borrow()
-        found, bumped = count_lists(self.known(satisfied), self.lists.groups, self.sizes, scratch.left, scratch.out)
+        found, bumped = count_lists(satisfied, self.lists.groups, self.sizes, scratch.left, scratch.out)
         rows = scratch.out[:found].copy()
         self._scratches.give_back(scratch)
         return rows, bumped
@@ -84,7 +80,7 @@ class Counters:
         """The same among the rows of the `partial` clusters and those that stand `alone`."""
         scratch = self._scratches.borrow()
         found, bumped = count_clusters(
-            self.known(satisfied), self.lists.groups, self.sizes, scratch.left, partial, clusters, alone, scratch.out
+            satisfied, self.lists.groups, self.sizes, scratch.left, partial, clusters, alone, scratch.out
         )
         rows = scratch.out[:found].copy()
         self._scratches.give_back(scratch)

@@ -31,7 +31,7 @@ class EqualityClusters:
     def __init__(self) -> None:
         self.lists = Associations()
         self._clusters: dict[_Schema, dict[_Values, int]] = {}
-        self._by_first: dict[str, list[_Schema]] = {}
+        self._by_first: dict[str, dict[_Schema, frozenset[str]]] = {}
         self._places: dict[int, tuple[_Schema, _Values]] = {}
         self._free: list[int] = []
         self._made = 0
@@ -60,7 +60,7 @@ class EqualityClusters:
         cluster = self._clusters.get(schema)
         if cluster is None:
             cluster = self._clusters[schema] = {}
-            self._by_first.setdefault(schema[0], []).append(schema)
+            self._by_first.setdefault(schema[0], {})[schema] = frozenset(schema)
         group = cluster.get(values)
         if group is None:
             group = self._free.pop() if self._free else self._made
@@ -86,25 +86,29 @@ class EqualityClusters:
         del self._clusters[schema][values]
         if not self._clusters[schema]:
             del self._clusters[schema]
-            self._by_first[schema[0]].remove(schema)
+            del self._by_first[schema[0]][schema]
 
     def search(self, event: Event) -> Ids:
         """Groups whose equalities the event satisfies."""
         found: list[int] = []
         values = event.values
+        names = values.keys()
+        single = {name: one[0] for name, one in values.items() if len(one) == 1}
         for name in values:
-            for schema in self._by_first.get(name, ()):
-                if all(other in values for other in schema):
+            for schema, wanted in self._by_first.get(name, {}).items():
+                if wanted <= single.keys():
+                    group = self._clusters[schema].get(tuple([single[other] for other in schema]))
+                    if group is not None:
+                        found.append(group)
+                elif wanted <= names:
                     found.extend(self._look_up(schema, [values[other] for other in schema]))
         return np.array(found, np.int32)
 
     def _look_up(self, schema: _Schema, choices: list[_Values]) -> Iterator[int]:
+        """Where an attribute has several values: each choice, or each group if those are fewer."""
         cluster = self._clusters[schema]
         if prod(map(len, choices)) <= len(cluster):
-            for values in product(*choices):
-                group = cluster.get(values)
-                if group is not None:
-                    yield group
+            yield from (cluster[values] for values in product(*choices) if values in cluster)
         else:
             for values, group in cluster.items():
                 if all(value in choice for value, choice in zip(values, choices, strict=True)):

@@ -43,7 +43,7 @@ class Hanson(Algorithm):
         self._verifier = Verifier(schema)
         self._verified = Uses(self._registry)
         self._selectivity = np.empty(0, np.float64)
-        self._rest_sizes = np.empty(0, np.int32)
+        self._heads = np.empty(0, np.int64)
         self._evaluated = 0
 
     def _insert(self, batch: Batch) -> None:
@@ -58,9 +58,10 @@ class Hanson(Algorithm):
             raise
         self._lists.add(batch.pids[chosen], batch.rows, batch.rows.astype(np.int64))
         batch = self._registry.put_first(batch, ~chosen)
-        self._rest_sizes = grown(self._rest_sizes, self._registry.row_count)
-        self._rest_sizes[batch.rows] = batch.sizes - 1
-        self._verifier.insert(self._verified.add(batch.leading(batch.sizes - 1).pids))
+        rest = batch.leading(batch.sizes - 1)
+        self._heads = grown(self._heads, self._registry.row_count)
+        self._heads[batch.rows] = self._registry.heads(rest)
+        self._verifier.insert(self._verified.add(rest.pids))
         self._verifier.reserve(self._registry.row_count)
 
     def _most_selective(self, batch: Batch) -> npt.NDArray[np.bool_]:
@@ -79,8 +80,7 @@ class Hanson(Algorithm):
 
     def _find(self, event: Event) -> Ids:
         self._statistics.observe(event)
-        registry = self._registry
-        candidates = Candidates(registry.row_starts, self._rest_sizes, registry.slot_pids)
+        candidates = Candidates(self._heads, self._registry.slot_pids)
         passed = self._verifier.verify(self._front.search(event), self._lists, candidates, event)
         self._work.candidates_verified += passed.verified
         self._evaluated += passed.evaluated

@@ -16,13 +16,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tamis.kernels.verify import Candidates
-from tamis.matchers.algorithm import Algorithm, index_maker
+from tamis.kernels.verify import HEAD_BITS, Candidates
+from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, grown
-from tamis.matchers.base import MatcherStats
-from tamis.matchers.counting_lists import Counters
+from tamis.matchers.base import Entry, MatcherStats
 from tamis.matchers.equality_clusters import EqualityClusters
-from tamis.matchers.front import Front
+from tamis.matchers.fair_predicate import FairPredicate
 from tamis.matchers.registry import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema
@@ -31,15 +30,15 @@ __all__ = ["Quarantining"]
 
 
 class Quarantining(Algorithm):
+    """Clusters, a verifier for what they find, and a small fair-predicate matcher for the rows in quarantine."""
+
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
         self._clusters = EqualityClusters()
         self._verifier = Verifier(schema)
         self._verified = Uses(self._registry)
-        self._rest_sizes = np.empty(0, np.int32)
-        self._quarantine = Counters()
-        self._front = Front(schema, index_maker(None))
-        self._counted = Uses(self._registry)
+        self._heads = np.empty(0, np.int64)
+        self._quarantine = FairPredicate(schema)
         self._evaluated = 0
 
     def _insert(self, batch: Batch) -> None:
@@ -47,46 +46,46 @@ class Quarantining(Algorithm):
         batch = self._registry.put_first(batch, ~used)
         rest = batch.leading(batch.only(~used).sizes)
         alone = rest.sizes == batch.sizes
-        self._rest_sizes = grown(self._rest_sizes, self._registry.row_count)
-        self._rest_sizes[batch.rows] = rest.sizes
+        self._heads = grown(self._heads, self._registry.row_count)
+        self._heads[batch.rows] = self._registry.heads(rest)
         self._verifier.insert(self._verified.add(rest.rows_where(~alone).pids))
         self._verifier.reserve(self._registry.row_count)
-        quarantined = batch.rows_where(alone)
-        self._front.insert(self._counted.add(quarantined.pids))
-        self._quarantine.add(quarantined)
+        self._quarantine.add([self._entry(row) for row in batch.rows[alone].tolist()])
+
+    def _entry(self, row: int) -> Entry:
+        """A row in quarantine: its key there is its row here."""
+        conjunction = self._registry.conjunctions[row]
+        assert conjunction is not None
+        return row, (conjunction,)
 
     def _delete(self, batch: Batch) -> None:
         clustered = self._clusters.remove(batch)
-        rest = batch.leading(self._rest_sizes[batch.rows].astype(np.int64))
+        rest = batch.leading(self._heads[batch.rows] & ((1 << HEAD_BITS) - 1))
         self._verifier.delete(self._verified.remove(rest.rows_where(clustered).pids))
-        quarantined = batch.rows_where(~clustered)
-        self._quarantine.remove(quarantined)
-        self._front.delete(self._counted.remove(quarantined.pids))
+        self._quarantine.remove(batch.rows[~clustered].tolist())
 
     def _find(self, event: Event) -> Ids:
-        registry = self._registry
-        candidates = Candidates(registry.row_starts, self._rest_sizes, registry.slot_pids)
+        candidates = Candidates(self._heads, self._registry.slot_pids)
         partial = self._clusters.search(event)
         passed = self._verifier.verify(partial, self._clusters.lists, candidates, event)
         self._work.candidates_verified += passed.verified
         self._evaluated += passed.evaluated
-        counted, bumped = self._quarantine.count(self._front.search(event))
-        self._work.counters_bumped += bumped
-        return np.concatenate([passed.rows, counted])
+        return np.concatenate([passed.rows, self._quarantine.candidates(event).astype(np.int32)])
 
     def stats(self) -> MatcherStats:
-        self._work.predicates_evaluated = self._evaluated + self._front.evaluated()
+        quarantine = self._quarantine.stats()
+        self._work.predicates_evaluated = self._evaluated + quarantine.work["predicates_evaluated"]
+        self._work.counters_bumped = quarantine.work["counters_bumped"]
         return super().stats()
 
     def _details(self) -> Mapping[str, int | float | str]:
-        return {"clusters": len(self._clusters), "quarantined": int((self._quarantine.sizes > 0).sum())}
+        return {"clusters": len(self._clusters), "quarantined": self._quarantine.stats().subscriptions}
 
     def _bytes(self) -> int:
-        parts = (self._clusters, self._verifier, self._quarantine, self._front)
-        return sum(part.bytes_used() for part in parts) + self._rest_sizes.nbytes
+        parts = self._clusters.bytes_used() + self._verifier.bytes_used() + self._heads.nbytes
+        return parts + self._quarantine.stats().bytes
 
     def _check(self) -> None:
         self._clusters.check()
         self._verifier.check()
-        self._quarantine.lists.check()
-        self._front.check()
+        self._quarantine.check()

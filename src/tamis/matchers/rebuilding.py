@@ -39,6 +39,7 @@ class Rebuilding(Algorithm):
         self._alive = np.empty(0, np.bool_)
         self._living = 0
         self._places = np.empty(0, np.int32)
+        self._heads = np.empty(0, np.int64)
         self._waiting = Associations()
         self._evaluated = 0
 
@@ -55,6 +56,8 @@ class Rebuilding(Algorithm):
         self._verifier.reserve(self._registry.row_count)
         self._places = grown(self._places, self._registry.row_count)
         self._places[batch.rows] = -1
+        self._heads = grown(self._heads, self._registry.row_count)
+        self._heads[batch.rows] = self._registry.heads(batch)
         self._waiting.add(np.zeros(len(batch.rows), np.int32), batch.rows, batch.rows.astype(np.int64))
         if 4 * self._waiting.length(0) > self._living:
             try:
@@ -93,11 +96,12 @@ class Rebuilding(Algorithm):
         """The rows at these places, without the dead."""
         return self._built[places[self._alive[places]]]
 
+    def _candidates(self) -> Candidates:
+        return Candidates(self._heads, self._registry.slot_pids)
+
     def _passing(self, rows: Ids, event: Event) -> Ids:
         """Those of the rows all of whose predicates hold."""
-        registry = self._registry
-        candidates = Candidates(registry.row_starts, registry.sizes, registry.slot_pids)
-        passed = self._verifier.verify_rows(rows, candidates, event)
+        passed = self._verifier.verify_rows(rows, self._candidates(), event)
         self._work.candidates_verified += passed.verified
         self._work.predicates_evaluated += passed.evaluated
         return passed.rows

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.associations import find_tangled
+from tamis.kernels.verify import HEAD_BITS
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.base import Entry, Work
 from tamis.matchers.naive import conjunction_holds
@@ -251,6 +252,10 @@ class Registry:
         order = np.lexsort((~chosen, of))
         self.slot_pids[batch.slots] = batch.pids[order]
         return batch._replace(pids=batch.pids[order])
+
+    def heads(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """Where the predicates of each row start and how many there are, as `Candidates` has it."""
+        return (self.row_starts[batch.rows] << HEAD_BITS) | batch.sizes
 
     # -- answering --------------------------------------------------------------------------------------------
 

@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from tamis.kernels.properties import ask_cells
 from tamis.kernels.trees import Asks, Tree, build_tree, walk_bits
-from tamis.kernels.verify import Candidates
 from tamis.matchers.arrays import Ids, bytes_of
 from tamis.matchers.partition import Partition
 from tamis.matchers.rebuilding import Rebuilding
@@ -42,10 +41,9 @@ class TreeMatch(Rebuilding):
 
     def _build(self, rows: Ids) -> None:
         registry = self._registry
-        candidates = Candidates(registry.row_starts, registry.sizes, registry.slot_pids)
         predicates = {pid: one for pid, one in enumerate(registry.predicates) if one is not None}
         self._partition = Partition(registry.schema, predicates, registry.predicate_count)
-        self._asks, self._exact = ask_cells(rows, candidates, self._partition.cells)
+        self._asks, self._exact = ask_cells(rows, self._candidates(), self._partition.cells)
         self._plant()
 
     def _plant(self) -> None:

@@ -48,8 +48,7 @@ class Verifier:
         self._columns: defaultdict[str, dict[Kind, Column]] = defaultdict(dict)
         self._by_number: list[Column] = []
         self._tests: dict[int, Predicate] = {}
-        empty = np.empty(0, np.int64)
-        self.tests = Tests(np.empty(0, np.int8), np.empty(0, np.int32), empty, empty)
+        self.tests = Tests(np.empty(0, np.int32), np.empty((0, 2), np.int64))
         self._scratches = Scratches(self._scratch)
         self._rows = 0
 
@@ -136,8 +135,8 @@ class Verifier:
             assert six is not None
             low, high = _interval(six[0], labels[0])
         outside = operator in (_O.NE, _O.NOT_STARTS)
-        self.tests.modes[pid] = OUTSIDE if outside else INSIDE
-        self.tests.columns[pid], self.tests.lows[pid], self.tests.highs[pid] = column.number, low, high
+        self.tests.modes[pid] = 4 * column.number + (OUTSIDE if outside else INSIDE)
+        self.tests.spans[pid] = low, high
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
@@ -191,9 +190,10 @@ class Verifier:
         for column in self._by_number:
             column.check()
             for pid in column.pids:
-                before = [array[pid] for array in self.tests]
+                before = [array[pid].tolist() for array in self.tests]
                 self._write(pid, column)
-                assert before == [array[pid] for array in self.tests], f"the test of predicate {pid} is out of date"
+                after = [array[pid].tolist() for array in self.tests]
+                assert before == after, f"the test of predicate {pid} is out of date"
 
 
 def _interval(operator: Operator, label: int) -> tuple[int, int]:
