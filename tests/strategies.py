@@ -41,11 +41,11 @@ from tamis.model import (
     Use,
 )
 
-__all__ = ["Dice", "expressions", "make_event", "make_expression", "make_schema", "raw_events", "schemas"]
+__all__ = ["Dice", "expressions", "make_event", "make_expression", "make_schema", "make_test", "raw_events", "schemas"]
 
 T = TypeVar("T")
 
-NAMES = ("a", "b", "c", "price", "seller.rating", "in", "dining room", "Größe", 'say "`hi`"')
+NAMES = ("a", "b", "timestamp", "price", "seller.rating", "in", "dining room", "Größe", 'say "`hi`"')
 """Attribute names, plain and odd."""
 
 TYPES = ("antiques", "furniture", "or", "it's")
@@ -267,7 +267,7 @@ def make_expression(dice: Dice, schema: Schema) -> str:
 
 def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> str:
     if leaves == 1:
-        text = _test(dice, schema, dice.one(focus))
+        text = make_test(dice, schema, dice.one(focus))
     else:
         left = 1 + dice.roll(leaves - 1)
         word = dice.one(("and", "and", "AND", "or", "Or"))
@@ -276,7 +276,7 @@ def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> 
     return f"not ({text})" if dice.chance(6) else text
 
 
-def _test(dice: Dice, schema: Schema, name: str) -> str:
+def make_test(dice: Dice, schema: Schema, name: str) -> str:
     """One attribute put to one test that its domain allows."""
     domain, left = _domain(schema, name), _spelt(dice, name)
     partners = _partners(schema, name)

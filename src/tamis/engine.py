@@ -1,4 +1,4 @@
-"""Engine: what users hold. Ids, the edge, the lock and the choice of algorithm; no matching logic.
+"""Engine: what users hold. The edge, and the choice of algorithm; no matching logic.
 
 Readers (`match`, `match_many`, `explain`, `stats`) run side by side, writers one at a time and alone. Whatever a
 call raises, the engine is as it was before the call.
@@ -6,23 +6,26 @@ call raises, the engine is as it was before the call.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import EventError, LanguageError, LimitError, OptionError, UnknownSubscription
+from tamis.errors import OptionError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matchers.explain import Explanation, explain
+from tamis.matchers.registry import PlainRegistry, Receipt, Registry
 from tamis.matches import Matches
-from tamis.model import Conjunction, Event, Kind, Schema, SubscriptionId, Value
+from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
 from tamis.model.values import ValueRefused, is_text, show_raw
+from tamis.segments.events import Batch, arrow_rows, batch_of_events, read_row
+from tamis.segments.ids import IdColumn
+from tamis.segments.registry import SegmentRegistry
 from tamis.store.snapshot import Snapshot, read_snapshot, write_snapshot
 
 __all__ = ["Engine", "Receipt"]
@@ -34,20 +37,6 @@ _MOST_LEARNED = 10_000
 """Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
 
 
-class Receipt(NamedTuple):
-    """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself."""
-
-    subscribed: int
-    replaced: int
-    never_matching: tuple[SubscriptionId, ...]
-
-
-class _Held(NamedTuple):
-    key: int
-    text: str
-    conjunctions: tuple[Conjunction, ...]
-
-
 class Engine:
     """Subscriptions in, matches out.
 
@@ -55,7 +44,7 @@ class Engine:
     schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm.
     """
 
-    def __init__(self, schema: Schema | None = None, *, algorithm: str = "naive", **options: Any) -> None:
+    def __init__(self, schema: Schema | None = None, *, algorithm: str = "adaptive", **options: Any) -> None:
         if algorithm not in MATCHERS:
             known = ", ".join(MATCHERS)
             near = hint(str(algorithm), MATCHERS)
@@ -65,172 +54,132 @@ class Engine:
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
-            self._matcher = MATCHERS[algorithm](self.schema, **options)
+            self._registry = _registry(self.schema, algorithm, options)
         except TypeError as error:
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
-        self._held: dict[SubscriptionId, _Held] = {}
-        self._ids: dict[int, SubscriptionId] = {}
-        self._next_key = 0
         self._learned: dict[str, set[Kind]] = {}
-        self._lock = _ReadWriteLock()
 
     def __len__(self) -> int:
         """The number of subscriptions."""
-        with self._lock.reading():
-            return len(self._held)
+        return len(self._registry)
 
     def __contains__(self, id: object) -> bool:
-        with self._lock.reading():
-            return id in self._held
+        return id in self._registry
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
     def subscribe(self, id: SubscriptionId, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
-        return self._apply({_checked_id(id): (expression, self._parse(expression))})
+        return self._registry.subscribe(_checked_id(id), expression)
 
     def subscribe_many(self, subscriptions: Subscriptions) -> Receipt:
         """Pairs, or an Arrow table with columns `id` and `expression`: all of them or, on an error, none.
 
         An id that comes twice has its last expression. The error says which subscription is wrong.
         """
-        parsed: dict[SubscriptionId, tuple[str, tuple[Conjunction, ...]]] = {}
-        for row, (id, expression) in enumerate(_pairs(subscriptions)):
-            try:
-                conjunctions = self._parse(expression)
-            except LanguageError as error:
-                message = str(error).removeprefix(f"column {error.column}: ")
-                raise LanguageError(f"subscription {id!r} (row {row}): {message}", error.column, error.text) from None
-            except LimitError as error:
-                raise LimitError(f"subscription {id!r} (row {row}): {error}", error.limit, error.found) from None
-            parsed.pop(id, None)
-            parsed[id] = (expression, conjunctions)
-        return self._apply(parsed)
+        if isinstance(subscriptions, pa.Table | pa.RecordBatch) and isinstance(self._registry, SegmentRegistry):
+            columns = _id_columns(subscriptions)
+            if columns is not None:
+                return self._registry.subscribe_columns(*columns)
+        return self._registry.subscribe_many(_pairs(subscriptions))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
-        with self._lock.writing():
-            held = self._held.get(_checked_id(id))
-            if held is None:
-                raise UnknownSubscription(id)
-            self._matcher.remove([held.key])
-            del self._held[id]
-            del self._ids[held.key]
-
-    def _parse(self, expression: str) -> tuple[Conjunction, ...]:
-        if not isinstance(expression, str):
-            raise LanguageError(f"expected an expression as text, found {show_raw(expression)}", 1, "")
-        return parse(expression, self.schema)
-
-    def _apply(self, parsed: Mapping[SubscriptionId, tuple[str, tuple[Conjunction, ...]]]) -> Receipt:
-        with self._lock.writing():
-            keys = range(self._next_key, self._next_key + len(parsed))
-            held = {id: _Held(key, *one) for key, (id, one) in zip(keys, parsed.items(), strict=True)}
-            self._matcher.add([(one.key, one.conjunctions) for one in held.values()])
-            self._next_key = keys.stop
-            replaced = [self._held.pop(id).key for id in held if id in self._held]
-            self._matcher.remove(replaced)
-            for key in replaced:
-                del self._ids[key]
-            self._held.update(held)
-            self._ids.update((one.key, id) for id, one in held.items())
-            self._learn_predicates(held.values())
-        never = tuple(id for id, one in held.items() if not one.conjunctions)
-        return Receipt(len(held), len(replaced), never)
+        self._registry.unsubscribe(_checked_id(id))
 
     def expression(self, id: SubscriptionId) -> str:
         """The text an id was subscribed with."""
-        return self._find(id).text
+        return self._registry.text(_checked_id(id))
 
     def ids(self) -> list[SubscriptionId]:
         """All ids, in the order of subscribing."""
-        with self._lock.reading():
-            return list(self._held)
-
-    def _find(self, id: SubscriptionId) -> _Held:
-        with self._lock.reading():  # a replacement in progress is not seen half done
-            held = self._held.get(_checked_id(id))
-        if held is None:
-            raise UnknownSubscription(id)
-        return held
+        return [id for id, _ in self._registry.items()]
 
     # -- matching ---------------------------------------------------------------------------------------------
 
     def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
-        read = self._read(event)
+        read = self.schema.event(event)
         self._learn_events([read])
-        with self._lock.reading():
-            return [self._ids[int(key)] for key in sorted(self._matcher.match(read))]
+        return self._registry.match(read)
 
-    def match_many(self, events: Events) -> Matches:
-        """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch."""
-        rows = _arrow_rows(events) if isinstance(events, pa.Table | pa.RecordBatch) else events
-        read = [self._read(event, row) for row, event in enumerate(rows)]
-        self._learn_events(read)
-        with self._lock.reading():
-            offsets, keys = self._matcher.match_many(read)
-            unique, codes = np.unique(keys, return_inverse=True)
-            return Matches(offsets, codes.astype(np.int64), [self._ids[int(key)] for key in unique])
+    def match_many(self, events: Events, *, threads: int = 1) -> Matches:
+        """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
+
+        The adaptive engine splits the batch over `threads`.
+        """
+        if isinstance(self._registry, SegmentRegistry):
+            return Matches(*self._registry.match_batch(self._batch(events), threads))
+        return Matches(*self._registry.match_many(self._read_all(events)))
+
+    def count_many(self, events: Events) -> npt.NDArray[np.int64]:
+        """How many subscriptions each event satisfies, without listing them."""
+        if isinstance(self._registry, SegmentRegistry):
+            return self._registry.count_batch(self._batch(events))
+        return np.diff(self._registry.match_many(self._read_all(events)).offsets)
+
+    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
+        """The answers piece by piece, `at_once` events each: for batches whose whole answer would not fit in memory."""
+        if at_once < 1:
+            raise OptionError(f"expected at_once to be at least 1, found {at_once}")
+        for first in range(0, len(events), at_once):
+            piece = events.slice(first, at_once) if isinstance(events, pa.Table | pa.RecordBatch) else None
+            yield self.match_many(events[first : first + at_once] if piece is None else piece, threads=threads)
+
+    def observe(self, events: Events) -> None:
+        """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
+        subscriptions live; those that exist are compiled again."""
+        if isinstance(self._registry, SegmentRegistry):
+            self._registry.observe(self._read_all(events))
 
     def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
-        read = self._read(event)
-        return explain(self.schema, self._find(id).conjunctions, read)
+        read = self.schema.event(event)
+        return explain(self.schema, parse(self.expression(id), self.schema), read)
 
-    def _read(self, raw: Mapping[str, object], row: int | None = None) -> Event:
-        try:
-            return self.schema.event(raw)
-        except EventError as error:
-            if row is None:
-                raise
-            message = str(error).removeprefix(f"{error.rule}: ")
-            raise EventError(f"event {row}: {message}", error.rule, error.attribute) from None
-        except LimitError as error:
-            if row is None:
-                raise
-            raise LimitError(f"event {row}: {error}", error.limit, error.found) from None
+    def _batch(self, events: Events) -> Batch:
+        assert isinstance(self._registry, SegmentRegistry)
+        if isinstance(events, pa.Table | pa.RecordBatch):
+            batch = self._registry.read_arrow(events)
+        else:
+            batch = batch_of_events(self._read_all(events), self.schema)
+        if self.schema.open:
+            for name, parts in batch.parts.items():
+                self._learn(name, [part.kind for part in parts])
+        return batch
+
+    def _read_all(self, events: Events) -> list[Event]:
+        rows = arrow_rows(events) if isinstance(events, pa.Table | pa.RecordBatch) else events
+        read = [read_row(self.schema, event, row) for row, event in enumerate(rows)]
+        self._learn_events(read)
+        return read
 
     def _learn_events(self, events: Iterable[Event]) -> None:
         if self.schema.open:
             for name, values in (pair for event in events for pair in event.values.items()):
-                self._learn(name, values)
+                self._learn(name, [value.kind for value in values])
 
-    def _learn(self, name: str, values: Iterable[Value]) -> None:
+    def _learn(self, name: str, kinds: Iterable[Kind]) -> None:
         if name in self._learned or len(self._learned) < _MOST_LEARNED:
-            self._learned.setdefault(name, set()).update(value.kind for value in values)
-
-    def _learn_predicates(self, held: Iterable[_Held]) -> None:
-        if self.schema.open:
-            for predicate in (p for one in held for conjunction in one.conjunctions for p in conjunction):
-                self._learn(predicate.attribute, [predicate.operand] if isinstance(predicate.operand, Value) else [])
+            self._learned.setdefault(name, set()).update(kinds)
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes, work counters; for an open schema also the attributes and kinds learned so far."""
-        with self._lock.reading():
-            stats = self._matcher.stats()
-            found: dict[str, Any] = {"algorithm": self.algorithm, "subscriptions": len(self._held)}
-            found |= {"conjunctions": stats.conjunctions, "bytes": stats.bytes, "work": dict(stats.work)}
-            found["never_matching"] = sum(not one.conjunctions for one in self._held.values())
-            found |= stats.details
-            if self.schema.open:
-                learned = [(name, tuple(kinds)) for name, kinds in sorted(self._learned.items())]  # readers still add
-                found["attributes"] = {name: sorted(kind.name.lower() for kind in kinds) for name, kinds in learned}
-            return found
+        found: dict[str, Any] = {"algorithm": self.algorithm} | self._registry.stats()
+        if self.schema.open:
+            learned = [(name, tuple(kinds)) for name, kinds in sorted(self._learned.items())]  # readers still add
+            found["attributes"] = {name: sorted(kind.name.lower() for kind in kinds) for name, kinds in learned}
+        return found
 
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
-        with self._lock.reading():
-            assert self._ids == {held.key: id for id, held in self._held.items()}, "ids and keys disagree"
-            self._matcher.check()
+        self._registry.check()
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file, atomically."""
-        with self._lock.reading():
-            texts = [(id, held.text) for id, held in self._held.items()]
-        write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, texts))
+        write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
 
     @classmethod
     def open(cls, path: str | Path, **options: Any) -> Engine:
@@ -239,6 +188,35 @@ class Engine:
         engine = cls(snapshot.schema, **({"algorithm": snapshot.algorithm} | options))
         engine.subscribe_many(snapshot.subscriptions)
         return engine
+
+
+def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
+    if algorithm == "adaptive":
+        return SegmentRegistry(schema, **options)
+    return PlainRegistry(schema, MATCHERS[algorithm](schema, **options))
+
+
+def _id_columns(table: pa.Table | pa.RecordBatch) -> tuple[IdColumn, pa.Array] | None:
+    """Ids and texts as columns, where they are plain; None leaves it to the careful road."""
+    if not {"id", "expression"} <= set(table.schema.names):
+        return None
+    ids, texts = (_whole(table.column(name)) for name in ("id", "expression"))
+    if ids.null_count or texts.null_count or not _is_string(texts.type):
+        return None
+    if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
+        return IdColumn(ids.cast(pa.int64())), texts
+    return (IdColumn(ids.cast(pa.large_string())), texts) if _is_string(ids.type) else None
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks) if column.num_chunks else (
+            pa.array([], column.type))  # fmt: skip
+    return column
+
+
+def _is_string(of: pa.DataType) -> bool:
+    return bool(pa.types.is_string(of) or pa.types.is_large_string(of))
 
 
 def _checked_id(id: object) -> SubscriptionId:
@@ -250,14 +228,6 @@ def _checked_id(id: object) -> SubscriptionId:
         return is_text(id) if isinstance(id, str) else id
     except ValueRefused as error:
         raise OptionError(f"subscription id: {error}") from None
-
-
-def _arrow_rows(events: pa.Table | pa.RecordBatch) -> list[dict[str, object]]:
-    try:
-        rows: list[dict[str, object]] = events.to_pylist()
-    except (pa.ArrowException, KeyError, OverflowError, ValueError) as error:  # a year 40,000, a zone nobody knows
-        raise EventError(f"the Arrow table holds a value that Python cannot: {error}") from None
-    return rows
 
 
 def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]:
@@ -278,42 +248,3 @@ def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]
         except OptionError as error:
             raise OptionError(f"row {row}: {error}") from None
         yield id, pair[1]
-
-
-class _ReadWriteLock:
-    """Many readers or one writer; a waiting writer goes before new readers, so that none starves."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._readers = 0
-        self._writers_waiting = 0
-        self._writing = False
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        with self._condition:
-            self._condition.wait_for(lambda: not self._writing and not self._writers_waiting)
-            self._readers += 1
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._readers -= 1
-                self._condition.notify_all()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        with self._condition:
-            self._writers_waiting += 1
-            try:
-                self._condition.wait_for(lambda: not self._writing and not self._readers)
-            finally:  # a writer interrupted while it waits must not hold up the readers for ever
-                self._writers_waiting -= 1
-                self._condition.notify_all()
-            self._writing = True
-        try:
-            yield
-        finally:
-            with self._condition:
-                self._writing = False
-                self._condition.notify_all()

@@ -11,6 +11,7 @@ from pyroaring import BitMap
 
 from tamis.errors import OptionError
 from tamis.model import SubscriptionId
+from tamis.segments.registry import SegmentIds
 
 __all__ = ["Matches"]
 
@@ -58,11 +59,21 @@ class Matches:
     def to_arrow(self) -> pa.Table:
         """Columns `event` (row number) and `subscription` (id), one row per match."""
         events = np.repeat(np.arange(len(self), dtype=np.int64), self.counts())
+        return pa.table({"event": events, "subscription": self._id_column()})
+
+    def _id_column(self) -> pa.Array:
+        codes = self.codes.astype(np.int64)
+        if isinstance(self.ids, SegmentIds):
+            column = self.ids.take(codes)
+            if not column.marked:
+                return column.array
+            listed = column.listed()
+        else:
+            listed = [self.ids[code] for code in codes.tolist()]
         try:
-            ids = pa.array(self.ids) if len(self.ids) else pa.array([], pa.string())
+            return pa.array(listed) if listed else pa.array([], pa.string())
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
-        return pa.table({"event": events, "subscription": ids.take(pa.array(self.codes.astype(np.int64)))})
 
     def _row(self, row: int) -> npt.NDArray[np.integer]:
         if not 0 <= row < len(self):

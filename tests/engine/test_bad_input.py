@@ -55,7 +55,7 @@ MISTAKES: dict[str, Callable[[Engine], Any]] = {
     "an unknown id to forget": lambda engine: engine.unsubscribe("nobody"),
     "an unknown id to explain": lambda engine: engine.explain("nobody", LISTING),
     "one bad among many": lambda engine: engine.subscribe_many([("ann", "price < 1"), ("new", "price <")]),
-    "no pairs": lambda engine: engine.subscribe_many([("ann", "price < 1", "?")]),  # type: ignore[list-item]
+    "no pairs": lambda engine: engine.subscribe_many([("ann", "price < 1", "?")]),
     "R1": bad_event(event_type="silver"),
     "R2": bad_event(price=[1, 2]),
     "R3": bad_event(colour="brown"),

@@ -50,7 +50,7 @@ def test_a_batch_says_the_same_as_a_loop_in_every_form_it_comes(engine: Engine) 
     table = pa.Table.from_pylist(listed)
 
     for batch in (EVENTS, tuple(EVENTS), iter(EVENTS), table, table.to_batches()[0]):
-        assert [sorted(ids) for ids in engine.match_many(batch)] == EXPECTED  # type: ignore[arg-type]
+        assert [sorted(ids) for ids in engine.match_many(batch)] == EXPECTED
 
 
 def test_arrow_columns_of_every_plain_type_are_values() -> None:

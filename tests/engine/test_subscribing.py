@@ -91,7 +91,7 @@ def test_an_id_is_a_string_or_an_integer_that_a_file_can_hold(id: object) -> Non
     with pytest.raises(OptionError, match="subscription id"):
         engine.subscribe(id, "price < 1")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match=r"row 1: .*subscription id"):
-        engine.subscribe_many([("ok", "price < 1"), (id, "price < 1")])  # type: ignore[list-item]
+        engine.subscribe_many([("ok", "price < 1"), (id, "price < 1")])
     with pytest.raises(OptionError, match="subscription id"):
         engine.unsubscribe(id)  # type: ignore[arg-type]
 
@@ -179,7 +179,7 @@ def test_what_is_not_a_pair_is_named_by_its_row(given: object, message: str) -> 
     engine = Engine()
 
     with pytest.raises(OptionError, match=message):
-        engine.subscribe_many(given)  # type: ignore[arg-type]
+        engine.subscribe_many(given)
 
     assert len(engine) == 0
 

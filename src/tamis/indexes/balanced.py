@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from tamis.indexes.base import Key
 from tamis.kernels.gather import subtree
 
-__all__ = ["BalancedTree"]
+__all__ = ["NONE", "BalancedTree"]
 
 NONE = -1
 
@@ -65,27 +66,27 @@ class BalancedTree:
         return found
 
     def find(self, key: Key) -> int:
-        path = self.path(key)
-        return path[-1] if path and self.keys[path[-1]] == key else NONE
+        return self.at(self.path(key), key)
 
     def sides(self, key: Key) -> tuple[npt.NDArray[np.int64], int, npt.NDArray[np.int64]]:
         """All nodes below the key, the node at it or -1, all nodes above it. O(log n + the nodes named)."""
         path = self.path(key)
-        below, above, equal = self.around(path, key)
-        return self.under(below, left=True), equal, self.under(above, left=False)
+        return self.side(path, key, below=True), self.at(path, key), self.side(path, key, below=False)
 
-    def around(self, path: list[int], key: Key) -> tuple[list[int], list[int], int]:
-        below = [node for node in path if self.keys[node] < key]
-        above = [node for node in path if key < self.keys[node]]
-        equal = path[-1] if len(below) + len(above) < len(path) else NONE
-        return below, above, equal
+    def at(self, path: list[int], key: Key) -> int:
+        """The node at the key, which the path leads to, or -1."""
+        return path[-1] if path and self.keys[path[-1]] == key else NONE
 
-    def under(self, nodes: list[int], *, left: bool) -> npt.NDArray[np.int64]:
-        """The nodes with all that hangs on their left (or right)."""
-        children = self.left if left else self.right
-        roots = np.array([children[node] for node in nodes], dtype=np.int64)
-        hanging = subtree(np.frombuffer(self.left, np.int32), np.frombuffer(self.right, np.int32), roots)
-        return np.concatenate([np.array(nodes, dtype=np.int64), hanging])
+    def side(self, path: list[int], key: Key, *, below: bool) -> npt.NDArray[np.int64]:
+        """All nodes below (or above) the key: those on the path to it, and what hangs off the path on that side."""
+        equal, keys = self.at(path, key), self.keys
+        nodes = [node for node in path if node != equal and (keys[node] < key) == below]
+        children = self.left if below else self.right
+        roots = [children[node] for node in (*nodes, equal) if node != NONE]
+        if not roots:
+            return np.array(nodes, dtype=np.int64)
+        left, right = (np.frombuffer(links, dtype=np.int32) for links in (self.left, self.right))
+        return np.concatenate([np.array(nodes, np.int64), subtree(left, right, np.array(roots, np.int64))])
 
     def insert(self, key: Key) -> int:
         """The key's node, new if need be."""
@@ -113,7 +114,7 @@ class BalancedTree:
         while node != self.root and red[up[node]]:
             parent = up[node]
             grand = up[parent]
-            mine, other = (self.left, self.right) if self.left[grand] == parent else (self.right, self.left)
+            other = self.right if self.left[grand] == parent else self.left
             uncle = other[grand]
             if uncle != NONE and red[uncle]:
                 red[parent] = red[uncle] = 0
@@ -153,16 +154,20 @@ class BalancedTree:
         inorder = self._inorder()
         assert sorted(inorder) == list(range(len(self.keys))), "each node hangs in the tree once"
         keys = [self.keys[node] for node in inorder]
-        assert all(low < high for low, high in zip(keys, keys[1:], strict=False)), "keys ascend"
+        assert all(low < high for low, high in pairwise(keys)), "keys ascend"
         for node in self._upwards():
             children = (self.left[node], self.right[node])
             assert all(child == NONE or self._up[child] == node for child in children), "children know their parent"
-            assert not self._red[node] or not any(child != NONE and self._red[child] for child in children), "red on red"
+            assert not self._red[node] or not any(child != NONE and self._red[child] for child in children), (
+                "red on red"
+            )
             assert blacks[children[0]] == blacks[children[1]], "all paths are equally black"
             blacks[node] = blacks[children[0]] + (not self._red[node])
 
     def _inorder(self) -> list[int]:
-        out, stack, node = [], [], self.root
+        out: list[int] = []
+        stack: list[int] = []
+        node = self.root
         while stack or node != NONE:
             if node != NONE:
                 stack.append(node)

@@ -26,6 +26,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tamis.errors import LimitError
 from tamis.model import Operator, Value
 
 __all__ = ["SIX", "Ids", "IndexMaker", "Key", "MemoryIndex", "PredicateIndex"]
@@ -82,15 +83,26 @@ class MemoryIndex(ABC):
         self._held[predicate_id] = (operator, constant.data)
 
     def insert_many(self, predicates: Sequence[tuple[int, Operator, Value]]) -> None:
-        new = {id: (operator, constant.data) for id, operator, constant in predicates}
+        new: dict[int, tuple[Operator, Key]] = {id: (op, constant.data) for id, op, constant in predicates}
         if len(new) != len(predicates) or not new.keys().isdisjoint(self._held):
             raise KeyError("an id is in use, or comes twice")
         if len(new) > 64 and len(new) >= len(self._held):
             self._build(self._held | new)
+            self._held |= new
         else:
+            self._put_each(new)
+
+    def _put_each(self, new: dict[int, tuple[Operator, Key]]) -> None:
+        done = []
+        try:
             for id, (operator, key) in new.items():
                 self._put(id, operator, key)
-        self._held |= new
+                self._held[id] = (operator, key)
+                done.append(id)
+        except LimitError:
+            for id in done:
+                self.delete(id)
+            raise
 
     def delete(self, predicate_id: int) -> None:
         operator, key = self._held[predicate_id]

@@ -1,7 +1,8 @@
 """Grouped filter — Madden, Shah, Hellerstein, Raman (CACQ), as told in seed 002, §3 and Table 1.
 
 Four structures for one attribute: a balanced binary tree of greater-than constants, one of less-than constants, a hash
-table for equality and one for inequality. A value walks down each tree once and takes whole subtrees on the satisfied side.
+table for equality and one for inequality. A value walks down each tree once and takes whole subtrees on the
+satisfied side.
 
 Deviations. Each tree's node keeps the strict and the non-strict predicates of its constant apart, so that a value
 equal to it reports the latter alone. The inequality table is read whole but for the value's own entry. A constant
@@ -113,8 +114,7 @@ class _Tree:
     def on_side(self, key: Key, *, below: bool) -> npt.NDArray[np.int64]:
         """The buckets that a value equal to the key satisfies: constants below it (or above), and its own."""
         path = self._tree.path(key)
-        lower, upper, equal = self._tree.around(path, key)
-        nodes = self._tree.under(lower if below else upper, left=below)
+        nodes, equal = self._tree.side(path, key, below=below), self._tree.at(path, key)
         own = [2 * equal + _OR_EQUAL] if equal != NONE else []
         return np.concatenate([2 * nodes, 2 * nodes + 1, np.array(own, dtype=np.int64)])
 

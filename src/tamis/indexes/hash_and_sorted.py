@@ -4,8 +4,8 @@
 in increasing order, and everything on one side of it is satisfied. A search is thus six look-ups and then copies.
 
 Deviations. The paper's text describes `lesspredmatch` in words that fit *greater than*: we go by the operator's
-meaning. The paper has no `!=`: one more sorted cluster, of which everything but the value's own run is satisfied. Strict
-and non-strict operators have clusters of their own, so that a cluster is cut at one place. Clusters are cut into
+meaning. The paper has no `!=`: one more sorted cluster, of which everything but the value's own run is satisfied.
+Strict and non-strict operators have clusters of their own, so that a cluster is cut at one place. Clusters are cut into
 blocks, as one long array would shift n ids per insertion.
 
 Costs, n predicates of which L are satisfied: search O(log n + L), where L is plain copying; insert and delete O(log n)

@@ -21,9 +21,7 @@ class HashedIds:
         for key, id in pairs:
             numbers.append(self._bucket.setdefault(key, len(self._bucket)))
             ids.append(id)
-        self._buckets = Buckets.of(
-            len(self._bucket), np.array(numbers, dtype=np.int64), np.array(ids, dtype=np.int32)
-        )
+        self._buckets = Buckets.of(len(self._bucket), np.array(numbers, dtype=np.int64), np.array(ids, dtype=np.int32))
         self._free: list[int] = []
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """Red-black tree with five arrays per node — Chandrasekaran and Franklin (PSoup), as told in seed 002, §3 and Table 1.
 
-All predicates of an attribute share one red-black tree over their constants; a node keeps the ids of its `<`, `<=`, `=`,
-`>=`, `>` predicates in five arrays. A value splits the tree: nodes below it give `>` and `>=`, nodes above it
+All predicates of an attribute share one red-black tree over their constants; a node keeps the ids of its `<`, `<=`,
+`=`, `>=`, `>` predicates in five arrays. A value splits the tree: nodes below it give `>` and `>=`, nodes above it
 `<` and `<=`, its own node `<=`, `=`, `>=`.
 
 Deviations. `!=` is not among the five: it is stored as `<` and as `>`, of which one at most holds. A constant without

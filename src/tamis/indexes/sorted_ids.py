@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from tamis.indexes.base import Ids, Key
 from tamis.kernels.gather import copy_blocks
@@ -73,7 +72,8 @@ class SortedIds:
 
     def add(self, key: Key, id: int) -> None:
         if not self._keys:
-            self._open(0, [], np.empty(0, dtype=np.int32))
+            self._open(0, [key], np.array([id], dtype=np.int32))
+            return
         block, offset = self.right(key)
         keys, row = self._keys[block], self._arena[self._rows[block]]
         row[offset + 1 : len(keys) + 1] = row[offset : len(keys)].copy()
@@ -95,7 +95,7 @@ class SortedIds:
         self._arena[row, : len(keys)] = ids
         self._rows.insert(block, row)
         self._keys.insert(block, keys)
-        self._firsts[block:block] = keys[:1]
+        self._firsts.insert(block, keys[0])
         self._refresh()
 
     def remove(self, key: Key, id: int) -> None:

@@ -7,15 +7,15 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import kernel
 
-__all__ = ["copy_blocks", "gather", "gather_ranges", "subtree"]
+__all__ = ["chain", "copy", "copy_blocks", "gather", "subtree"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
 
 @kernel
-def _copy(source: Int32s, target: Int32s) -> None:
-    # Twice as fast as `target[:] = source` on the short runs we have.
+def copy(source: Int32s, target: Int32s) -> None:
+    """Twice as fast as `target[:] = source` on the short runs we have."""
     for at in range(source.shape[0]):
         target[at] = source[at]
 
@@ -33,31 +33,11 @@ def gather(arena: Int32s, start: Int64s, count: Int32s, chosen: Int64s) -> Int32
     at, first, last = 0, 0, 0
     for bucket in chosen:
         if start[bucket] != last and count[bucket] > 0:
-            _copy(arena[first:last], out[at : at + last - first])
+            copy(arena[first:last], out[at : at + last - first])
             at += last - first
             first = last = start[bucket]
         last += count[bucket]
-    _copy(arena[first:last], out[at:total])
-    return out
-
-
-@kernel
-def gather_ranges(arena: Int32s, start: Int64s, count: Int32s, ranges: Int64s) -> Int32s:
-    """The ids of all buckets in the ranges `ranges[i, 0] .. ranges[i, 1] - 1`, in runs as above."""
-    total = 0
-    for row in range(ranges.shape[0]):
-        for bucket in range(ranges[row, 0], ranges[row, 1]):
-            total += count[bucket]
-    out = np.empty(total, dtype=np.int32)
-    at, first, last = 0, 0, 0
-    for row in range(ranges.shape[0]):
-        for bucket in range(ranges[row, 0], ranges[row, 1]):
-            if start[bucket] != last and count[bucket] > 0:
-                _copy(arena[first:last], out[at : at + last - first])
-                at += last - first
-                first = last = start[bucket]
-            last += count[bucket]
-    _copy(arena[first:last], out[at:total])
+    copy(arena[first:last], out[at:total])
     return out
 
 
@@ -71,7 +51,7 @@ def copy_blocks(arena: Int32s, rows: Int64s, lengths: Int64s, span: Int64s, out:
         low = span[1] if block == span[0] else 0
         high = span[3] if block == span[2] else lengths[block]
         if high > low:
-            _copy(arena[rows[block], low:high], out[at : at + high - low])
+            copy(arena[rows[block], low:high], out[at : at + high - low])
             at += high - low
     return at
 
@@ -94,4 +74,16 @@ def subtree(left: Int32s, right: Int32s, roots: Int64s) -> Int64s:
             stack[top] = left[node]
             stack[top + 1] = right[node]
             top += 2
+    return out[:found]
+
+
+@kernel
+def chain(following: Int32s, first: int, stop: int) -> Int64s:
+    """The items of a linked list from `first` up to, not including, `stop`; -1 ends the list."""
+    out = np.empty(following.shape[0], dtype=np.int64)
+    found, item = 0, first
+    while item != stop and item != -1:
+        out[found] = item
+        found += 1
+        item = following[item]
     return out[:found]

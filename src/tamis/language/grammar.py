@@ -20,11 +20,14 @@ from dataclasses import dataclass
 from tamis.errors import LanguageError, LimitError
 from tamis.language.tokens import Token, tokenize
 from tamis.model import Operator
+from tamis.model.domains import hint
 
 __all__ = ["MAX_DEPTH", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
 
 MAX_DEPTH = 64
 """Parentheses and `not` inside one another."""
+
+_WORDED = ("in", "between", "starts with", "contains", "is missing", "is present", "not in", "not contains")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +101,9 @@ class _Parser:
 
     def expect_end(self) -> None:
         if self.token.kind != "end":
-            several = self.token.kind == "word" and self.tokens[self.at - 1].kind in ("word", "number")
-            extra = "; a constant of several words goes in single quotes" if several else ""
+            plain = ("word", "number")
+            several = self.token.kind in plain and self.tokens[self.at - 1].kind in plain
+            extra = "; a date or a constant of several words goes in single quotes" if several else ""
             raise self.fail("'and', 'or' or the end", extra)
 
     def expression(self, depth: int) -> Syntax:
@@ -117,7 +121,7 @@ class _Parser:
     def negated(self, depth: int) -> Syntax:
         if depth > MAX_DEPTH:
             raise LimitError(
-                f"column {self.token.column}: expected at most {MAX_DEPTH} levels of parentheses and 'not'",
+                f"column {self.token.column}: expected at most {MAX_DEPTH} levels of parentheses and 'not', found more",
                 MAX_DEPTH,
                 depth,
             )
@@ -144,19 +148,29 @@ class _Parser:
         self.take("mark", "@")
         token = self.take("word") or self.take("name")
         if token is None:
-            odd = f'; an attribute of this name goes in double quotes: "{self.token.text}"'
-            raise self.fail(expected, odd if self.token.kind == "keyword" else "")
+            raise self.fail(expected, self.instead_of_attribute())
         if not token.text:
             raise LanguageError(
                 "expected an attribute's name between the quotes, found nothing", token.column, self.text
             )
         return token.text
 
+    def instead_of_attribute(self) -> str:
+        match self.token.kind:
+            case "keyword":
+                return f'; an attribute of this name goes in double quotes: "{self.token.text}"'
+            case "string":
+                return "; single quotes are for constants, and an odd attribute's name goes in double quotes"
+            case "number":
+                return "; the attribute stands left of its constant"
+        return ""
+
     def presence(self, attribute: str, column: int) -> Syntax:
         negative = self.take("keyword", "not") is not None
         word = self.take("keyword", "missing", "present")
         if word is None:
-            raise self.fail("'missing' or 'present'")
+            null = self.token.text.lower() in ("null", "none")
+            raise self.fail("'missing' or 'present'", "; null is spelt 'missing'" if null else "")
         missing = (word.text == "missing") is not negative
         return Test(attribute, Operator.MISSING if missing else Operator.PRESENT, (), column)
 
@@ -174,7 +188,8 @@ class _Parser:
             high = self.operand()
             bounds = Test(attribute, Operator.GE, (low,), column), Test(attribute, Operator.LE, (high,), column)
             return Group(True, bounds)
-        raise self.fail("'in', 'between', 'starts with' or 'contains'" if negative else "an operator")
+        near = hint(self.token.text, _WORDED) if self.token.kind == "word" else ""
+        raise self.fail("'in', 'between', 'starts with' or 'contains'" if negative else "an operator", near)
 
     def list(self) -> tuple[Operand, ...]:
         self.need("mark", "(", "'(' and a list of constants")
@@ -188,14 +203,13 @@ class _Parser:
         token = self.token
         if token.kind in ("number", "string", "word"):
             self.at += 1
+            moment = self.take("string") if token.kind == "word" and token.text.lower() == "timestamp" else None
+            if moment is not None:
+                return Operand("timestamp", moment.text, moment.column)
             return Operand(token.kind, token.text, token.column)
         if self.take("keyword", "true", "false"):
             return Operand("boolean", token.text, token.column)
-        if self.take("keyword", "timestamp"):
-            moment = self.take("string")
-            if moment is None:
-                raise self.fail("a quoted timestamp")
-            return Operand("timestamp", moment.text, moment.column)
         if token.kind == "name" or (token.kind == "mark" and token.text == "@"):
             return Operand("reference", self.attribute("an attribute's name"), token.column)
-        raise self.fail("a constant or an attribute")
+        twisted = {"<": "; write <=", ">": "; write >="} if self.tokens[self.at - 1].text == "=" else {}
+        raise self.fail("a constant or an attribute", twisted.get(token.text, ""))

@@ -81,7 +81,10 @@ def without(attribute: str, values: list[Value]) -> list[Predicate]:
 
 def simplify_interval(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
     """The fewest comparisons that say the same; the tests' constants are all of one kind, and not boolean."""
-    return _Tests(attribute, domain, tests).simplify()
+    every = _Tests(attribute, domain, tests)
+    if len(tests) == 1 and every.line == (None, None) and every.tests[0].operator in _LOW + _HIGH:
+        return every.tests  # nothing to meet, no end to fall off; most tests are such
+    return every.simplify()
 
 
 class _Tests:
@@ -143,13 +146,14 @@ class _Tests:
         return _Interval(start, end)
 
     def spelt(self, inner: _Interval) -> list[Predicate]:
-        """The interval as predicates. An end that nobody set is not written; what is taken out there stays a hole."""
-        start = self.line.start if self.around.start == self.line.start else inner.start
-        end = self.line.end if self.around.end == self.line.end else inner.end
+        """The interval as predicates. An end that no bound set is not moved: what is taken out there stays a hole."""
+        bounds = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _LOW + _HIGH]
+        start = inner.start if any(one.start == self.around.start for _, one in bounds) else self.around.start
+        end = inner.end if any(one.end == self.around.end for _, one in bounds) else self.around.end
         shown = _Interval(start, end)
-        gone = [prefix for prefix in self.gone if not shown.meet(_range(prefix)).empty()]
         holes = [Value(self.kind, hole) for hole in self.holes if shown.has(hole) and not self.is_gone(hole)]
-        found = self.ends(shown)
+        gone = [prefix for prefix in self.gone if not shown.meet(_range(prefix)).empty()]
+        found = self.ends(shown, bounds)
         found += [self.predicate(_O.NOT_STARTS, prefix) for prefix in gone]
         found += without(self.attribute, sorted(holes))
         if not found and self.mixed:  # every value of this kind, and still none of another
@@ -157,21 +161,19 @@ class _Tests:
             return [self.predicate(_O.GE, self.line.start.data)]
         return found
 
-    def ends(self, shown: _Interval) -> list[Predicate]:
-        """Bounds in the subscriber's own words where they fit: a prefix stays one, `> 5` does not become `>= 6`."""
-        prefix = max(
-            (str(test.constants[0].data) for test in self.tests if test.operator is _O.STARTS), key=len, default=""
-        )
+    def ends(self, shown: _Interval, bounds: list[tuple[Predicate, _Interval]]) -> list[Predicate]:
+        """In the subscriber's own words where they fit: a prefix stays one, `> 5` does not become `>= 6`."""
+        prefix = max((str(t.constants[0].data) for t in self.tests if t.operator is _O.STARTS), key=len, default="")
         inside = _range(prefix)
-        whole_prefix = prefix and (shown.start == inside.start or (inside.end is not None and shown.end == inside.end))
-        said = [self.line, inside] if whole_prefix else [self.line]
-        found = [self.predicate(_O.STARTS, prefix)] if whole_prefix else []
-        own = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _LOW + _HIGH]
+        said, found = [self.line], []
+        if prefix and (shown.start == inside.start or (inside.end is not None and shown.end == inside.end)):
+            said.append(inside)
+            found.append(self.predicate(_O.STARTS, prefix))
         if shown.start is not None and all(shown.start != one.start for one in said):
-            words = [test for test, one in own if one.start == shown.start]
+            words = [test for test, one in bounds if one.start == shown.start]
             found.append(words[0] if words else self.predicate(_LOW[shown.start.after], shown.start.data))
         if shown.end is not None and all(shown.end != one.end for one in said):
-            words = [test for test, one in own if one.end == shown.end]
+            words = [test for test, one in bounds if one.end == shown.end]
             found.append(words[0] if words else self.predicate(_HIGH[shown.end.after], shown.end.data))
         return found
 

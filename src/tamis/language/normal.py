@@ -11,18 +11,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
+from math import prod
+from typing import NamedTuple
 
 from tamis.errors import LimitError
 from tamis.language.grammar import Group, Not, Syntax, Test
+from tamis.language.links import other, simplify_links
 from tamis.language.resolve import Resolver
 from tamis.language.simplify import NEVER, simplify_comparisons
 from tamis.model import (
     COMPARISONS,
     COMPLEMENT,
-    MIRROR,
-    TOTAL,
     Conjunction,
-    Finite,
     Operator,
     Predicate,
     Reference,
@@ -37,6 +37,9 @@ _O = Operator
 MAX_CONJUNCTIONS = 256
 """How many conjunctions one subscription may stand for."""
 
+MAX_PREDICATES = 16_384
+"""How many predicates there may be in all of them together."""
+
 _RANK = {operator: rank for rank, operator in enumerate(Operator)}
 
 
@@ -49,15 +52,21 @@ class _Junction:
 def disjuncts(tree: Syntax, resolver: Resolver) -> list[Conjunction]:
     """The conjunctions of an expression as they stand, before anything is merged or dropped."""
     pushed = _push(tree, resolver, negate=False)
-    count = _count(pushed)
-    if count > MAX_CONJUNCTIONS:
-        raise LimitError(
-            f"the expression stands for {count:,} conjunctions once 'or' and 'not' are multiplied out, "
-            f"and at most {MAX_CONJUNCTIONS} are allowed: split it into several subscriptions",
-            MAX_CONJUNCTIONS,
-            count,
-        )
+    size = _size(pushed)
+    _check_limit(size.conjunctions, MAX_CONJUNCTIONS, "conjunctions")
+    _check_limit(size.predicates, MAX_PREDICATES, "predicates")
     return _expand(pushed)
+
+
+def _check_limit(found: int, limit: int, what: str) -> None:
+    if found > limit:
+        many = f"{found:,}" if found < 10**12 else f"some 10^{len(str(found)) - 1}"
+        raise LimitError(
+            f"expected at most {limit:,}, found {many} {what} once every 'or' under an 'and' is multiplied out; "
+            "split the expression into several subscriptions",
+            limit,
+            found,
+        )
 
 
 def normalise(conjunctions: Iterable[Conjunction], schema: Schema) -> tuple[Conjunction, ...]:
@@ -88,16 +97,21 @@ def _test(test: Test, resolver: Resolver, negate: bool) -> Predicate:
     return Predicate(predicate.attribute, COMPLEMENT[predicate.operator], predicate.operand)
 
 
-def _count(tree: _Junction | Predicate) -> int:
+class _Size(NamedTuple):
+    """What a tree will be once it is multiplied out."""
+
+    conjunctions: int
+    predicates: int
+
+
+def _size(tree: _Junction | Predicate) -> _Size:
     if isinstance(tree, Predicate):
-        return 1
-    counts = [_count(part) for part in tree.parts]
+        return _Size(1, 1)
+    sizes = [_size(part) for part in tree.parts]
     if not tree.every:
-        return sum(counts)
-    total = 1
-    for count in counts:
-        total *= count
-    return total
+        return _Size(sum(one.conjunctions for one in sizes), sum(one.predicates for one in sizes))
+    total = prod(one.conjunctions for one in sizes)
+    return _Size(total, sum(one.predicates * (total // one.conjunctions) for one in sizes))
 
 
 def _expand(tree: _Junction | Predicate) -> list[Conjunction]:
@@ -117,38 +131,20 @@ def _expand(tree: _Junction | Predicate) -> list[Conjunction]:
 def simplify(conjunction: Conjunction, schema: Schema) -> Conjunction | None:
     """The fewest predicates that say the same, in a fixed order; NEVER if they contradict each other."""
     groups: dict[str, list[Predicate]] = defaultdict(list)
-    links: dict[Predicate, None] = {}
+    links = [predicate for predicate in conjunction if isinstance(predicate.operand, Reference)]
     for predicate in conjunction:
-        if isinstance(predicate.operand, Reference):
-            link = _link(predicate, schema)
-            links[link] = None
-            groups[link.attribute], groups[_other(link)]  # both must be bound
-        else:
+        if not isinstance(predicate.operand, Reference):
             groups[predicate.attribute].append(predicate)
-    linked = {name for link in links for name in (link.attribute, _other(link))}
-    kept: list[Predicate] = list(links)
+    kept = simplify_links(links, schema)
+    if kept is NEVER:
+        return NEVER
+    linked = {name for link in links for name in (link.attribute, other(link))}
     for attribute, predicates in groups.items():
         merged = _merge(attribute, predicates, schema, attribute in linked)
         if merged is NEVER:
             return NEVER
         kept += merged
     return tuple(sorted(kept, key=_key))
-
-
-def _other(link: Predicate) -> str:
-    assert isinstance(link.operand, Reference)
-    return link.operand.attribute
-
-
-def _link(predicate: Predicate, schema: Schema) -> Predicate:
-    """The attribute that sorts first stands left, so that `a < @b` and `b > @a` are one predicate."""
-    domain = schema.domain(predicate.attribute)
-    operator, left, right = predicate.operator, predicate.attribute, _other(predicate)
-    if right < left:
-        operator, left, right = MIRROR[operator], right, left
-    if not isinstance(domain, Finite):
-        operator = TOTAL.get(operator, operator)
-    return Predicate(left, operator, Reference(right))
 
 
 def _merge(attribute: str, predicates: list[Predicate], schema: Schema, linked: bool) -> list[Predicate] | None:

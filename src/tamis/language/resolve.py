@@ -6,9 +6,9 @@ import math
 
 from tamis.errors import LanguageError
 from tamis.language.grammar import Operand, Test
-from tamis.model import Domain, Finite, Kind, Operator, Predicate, Reference, Schema, Untyped, Value
+from tamis.model import Domain, Finite, Kind, Operator, Predicate, Reference, Schema, String, Untyped, Value
 from tamis.model.domains import hint
-from tamis.model.values import ValueRefused, boolean, number, show_raw, string, timestamp
+from tamis.model.values import ValueRefused, show_raw, timestamp
 
 __all__ = ["Resolver"]
 
@@ -37,7 +37,7 @@ class Resolver:
         name = self.referred(test, operand, domain)
         if name is not None:
             return self.reference(test, operand, domain, name)
-        value = self.constant(domain, operand, f"attribute {test.attribute!r}")
+        value = self.constant(test, domain, operand)
         if test.operator in _ORDER and value.kind is Kind.BOOLEAN:
             raise self.fail(f"{test.operator.value!r} needs an order, and booleans have none", operand.column)
         if test.operator is _O.STARTS and value.kind is not Kind.STRING:
@@ -47,30 +47,31 @@ class Resolver:
     def domain(self, attribute: str, column: int) -> Domain:
         domain = self.schema.domain(attribute)
         if domain is None:
-            known = self.schema.names()
-            raise self.fail(f"no attribute is called {attribute!r}{hint(attribute, known)}", column)
+            near = hint(attribute, self.schema.names())
+            raise self.fail(f"no attribute is called {show_raw(attribute)}{near}", column)
         return domain
 
     def check_operator(self, test: Test, domain: Domain) -> None:
+        name = show_raw(test.attribute)
         if test.operator in _ORDER and not domain.ordered:
+            symbol = test.operator.value
             raise self.fail(
-                f"{test.operator.value!r} needs an order, and the {domain.type} domain of {test.attribute!r} has none",
-                test.operands[0].column,
+                f"{symbol!r} needs an order, and the {domain.type} attribute {name} has none", test.operands[0].column
             )
-        if test.operator is _O.STARTS and (isinstance(domain, Finite) or domain.kind not in (Kind.STRING, None)):
-            raise self.fail(
-                f"'starts with' needs a string attribute, and {test.attribute!r} is {domain.type}", test.column
-            )
+        if test.operator is _O.STARTS and not isinstance(domain, String | Untyped):
+            raise self.fail(f"'starts with' needs a string attribute, and {name} is {domain.type}", test.column)
 
     def members(self, test: Test, domain: Domain) -> tuple[Value, ...]:
-        place = f"attribute {test.attribute!r}"
         values: dict[Value, None] = {}
         for operand in test.operands:
             if operand.kind == "reference":
                 raise self.fail("expected a constant in the list, found an attribute", operand.column)
-            value = self.constant(domain, operand, place)
-            if values and value.kind is not next(iter(values)).kind:
-                raise self.fail("expected constants of one kind in the list, found another here", operand.column)
+            value = self.constant(test, domain, operand)
+            first = next(iter(values), value)
+            if value.kind is not first.kind:
+                raise self.fail(
+                    f"expected {first.kind.noun} as the first of the list is, found {value.kind.noun}", operand.column
+                )
             values[value] = None
         return tuple(values)
 
@@ -81,9 +82,10 @@ class Resolver:
         if operand.kind != "word" or test.operator in (_O.CONTAINS, _O.STARTS):
             return None
         if isinstance(domain, Untyped):
-            word = operand.text
-            raise self.fail(f"the bare word {word!r} is unclear: write '{word}' for the text or @{word} for the attribute",
-                            operand.column)  # fmt: skip
+            word = operand.text if len(operand.text) <= 40 else "…"
+            raise self.fail(
+                f"a bare word is unclear here: write '{word}' for the text or @{word} for the attribute", operand.column
+            )
         if self.accepts(domain, operand.text):
             return None
         return operand.text if operand.text in self.schema.names() else None
@@ -98,38 +100,37 @@ class Resolver:
 
     def reference(self, test: Test, operand: Operand, domain: Domain, name: str) -> Predicate:
         other = self.domain(name, operand.column)
+        mine, theirs = show_raw(test.attribute), show_raw(name)
         if test.operator in (_O.CONTAINS, _O.STARTS):
-            raise self.fail(f"{test.operator.value!r} takes a constant, found the attribute {name!r}", operand.column)
+            raise self.fail(f"{test.operator.value!r} takes a constant, found the attribute {theirs}", operand.column)
         if name == test.attribute:
-            raise self.fail(f"the attribute {name!r} is compared with itself", operand.column)
+            raise self.fail(f"the attribute {theirs} is compared with itself", operand.column)
         if None not in (domain.kind, other.kind) and domain.kind is not other.kind:
-            raise self.fail(f"{test.attribute!r} is {domain.type} and {name!r} is {other.type}: they never compare",
-                            operand.column)  # fmt: skip
+            raise self.fail(f"{mine} is {domain.type} and {theirs} is {other.type}: they never compare", operand.column)
         named = isinstance(domain, Finite) or isinstance(other, Finite)
         if test.operator in _ORDER and (not other.ordered or (named and domain != other)):
-            raise self.fail(f"{test.attribute!r} and {name!r} have no order in common", operand.column)
+            raise self.fail(f"{mine} and {theirs} have no order in common", operand.column)
         return Predicate(test.attribute, test.operator, Reference(name))
 
-    def constant(self, domain: Domain, operand: Operand, place: str) -> Value:
+    def constant(self, test: Test, domain: Domain, operand: Operand) -> Value:
         """The operand as a value of the domain."""
         try:
-            if operand.kind == "timestamp":
-                value = timestamp(operand.text)
-                if domain.kind not in (None, Kind.TIMESTAMP):
-                    raise domain.refuse(operand.text)
-                return value
-            return domain.value(_literal(operand).data)
+            if operand.kind != "timestamp":
+                return domain.value(_literal(operand))
+            if domain.kind not in (None, Kind.TIMESTAMP):
+                raise ValueRefused(f"expected {domain.describe()}, found a timestamp")
+            return timestamp(operand.text)
         except ValueRefused as error:
-            attribute = hint(operand.text, self.schema.names()) if operand.kind == "word" else ""
-            raise self.fail(f"{place}: {error}{attribute}", operand.column) from None
+            message = f"attribute {show_raw(test.attribute)}: {error}"
+            if operand.kind == "word" and "did you mean" not in message:
+                message += hint(operand.text, self.schema.names())
+            raise self.fail(message, operand.column) from None
 
 
-def _literal(operand: Operand) -> Value:
+def _literal(operand: Operand) -> int | float | bool | str:
     if operand.kind == "number":
-        return number(_number(operand.text))
-    if operand.kind == "boolean":
-        return boolean(operand.text == "true")
-    return string(operand.text)
+        return _number(operand.text)
+    return operand.text == "true" if operand.kind == "boolean" else operand.text
 
 
 def _number(text: str) -> int | float:

@@ -11,7 +11,6 @@ order are the matter of `intervals`; named values and booleans, which are sets, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import reduce
 from typing import NamedTuple
 
 from tamis.language.intervals import NEVER, one_of, simplify_interval, without
@@ -28,9 +27,17 @@ _NOT = (_O.NOT_LT, _O.NOT_LE, _O.NOT_GT, _O.NOT_GE)
 _FEW = 64
 """Up to so many names a merged constraint is written out as `in (…)`."""
 
+_COMPARED = 32
+"""Past so many order tests on one attribute nobody looks for those that the others imply: it takes their square."""
+
+_MORE = 1 << 40
+"""How many names a growing domain may still get: more than any it has."""
+
 
 def simplify_comparisons(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
     """The shortest list of comparisons with constants that admits the same values."""
+    if len(tests) == 1 and tests[0].operator is _O.EQ:
+        return tests
     kind = tests[0].constants[0].kind
     if any(test.constants[0].kind is not kind for test in tests):
         return NEVER
@@ -60,20 +67,23 @@ class _Set(NamedTuple):
     def has(self, data: object) -> bool:
         return (data in self.listed) is self.inside
 
-    def meet(self, other: _Set) -> _Set:
-        if self.inside and other.inside:
-            return _Set(True, self.listed & other.listed)
-        if not self.inside and not other.inside:
-            return _Set(False, self.listed | other.listed)
-        inner, outer = (self, other) if self.inside else (other, self)
-        return _Set(True, inner.listed - outer.listed)
-
     def size(self, domain: Finite) -> int:
-        return len(self.listed) if self.inside else len(domain.names) - len(self.listed)
+        return len(self.listed) if self.inside else _size(domain) - len(self.listed)
+
+
+def _size(domain: Finite) -> int:
+    return len(domain.names) + (_MORE if domain.grows else 0)
 
 
 def _meet(sets: Iterable[_Set]) -> _Set:
-    return reduce(_Set.meet, sets, _Set(False, frozenset()))
+    inner: list[frozenset[object]] = []
+    outer: list[frozenset[object]] = []
+    for one in sets:
+        (inner if one.inside else outer).append(one.listed)
+    if not inner:
+        return _Set(False, frozenset[object]().union(*outer))
+    least = min(inner, key=len)
+    return _Set(True, least.intersection(*inner).difference(*outer))
 
 
 def _listed(test: Predicate) -> _Set:
@@ -97,7 +107,7 @@ def _simplify_names(attribute: str, domain: Finite, tests: list[Predicate]) -> l
     size = left.size(domain)
     if size == 0:
         return NEVER
-    if size == len(domain.names):
+    if size == _size(domain):
         return []
     for test, names in admitted.items():
         if size > 1 and isinstance(test.operand, Value) and names.size(domain) == size:
@@ -120,7 +130,7 @@ def _needed(attribute: str, domain: Finite, admitted: dict[Predicate, _Set]) -> 
     holes = _meet(names for test, names in admitted.items() if test.operator in _HOLES)
     kept = {test: names for test, names in admitted.items() if test.operator not in _HOLES}
     size = _meet([holes, *kept.values()]).size(domain)
-    for test in list(kept)[::-1]:
+    for test in list(kept)[::-1] if len(kept) <= _COMPARED else ():
         others = [names for other, names in kept.items() if other != test]
         if _meet([holes, *others]).size(domain) == size:
             del kept[test]

@@ -6,16 +6,26 @@ import re
 from typing import NamedTuple
 
 from tamis.errors import LanguageError, LimitError
-from tamis.model.values import ValueRefused, is_text
+from tamis.model.values import MAX_DIGITS, show_raw
 
 __all__ = ["KEYWORDS", "MAX_CHARACTERS", "Token", "tokenize"]
 
 MAX_CHARACTERS = 65_536
 """Length of one expression; room for an `in (…)` of some thousand values."""
 
-_MAX_DIGITS = 4_000
+KEYWORDS = frozenset(
+    ("and", "or", "not", "in", "between", "is", "missing", "present", "starts", "with", "contains", "true", "false")
+)
+"""Words that are never a name or a constant unless quoted, in whatever case."""
 
-KEYWORDS = frozenset("and or not in between is missing present starts with contains true false timestamp".split())
+_INSTEAD = {
+    "&": "write 'and'",
+    "|": "write 'or'",
+    "!": "write 'not'",
+    "[": "a list goes in parentheses",
+    **dict.fromkeys("‘’“”„«»", "a text goes in straight single quotes"),
+}
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _TOKEN = re.compile(
     r"""
@@ -39,11 +49,13 @@ class Token(NamedTuple):
     column: int
 
     def show(self) -> str:
-        return "the end" if self.kind == "end" else repr(self.text[:40])
+        return "the end" if self.kind == "end" else show_raw(self.text, 40)
 
 
 def tokenize(text: str) -> list[Token]:
     """All tokens, the last of kind `end`."""
+    if not isinstance(text, str):
+        raise LanguageError(f"expected an expression as text, found {show_raw(text)}", 1, "")
     if len(text) > MAX_CHARACTERS:
         raise LimitError(
             f"expected an expression of at most {MAX_CHARACTERS:,} characters, found {len(text):,}",
@@ -66,10 +78,10 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _check_text(text: str) -> None:
-    try:
-        is_text(text)
-    except ValueRefused as error:
-        raise LanguageError(str(error), 1, text) from None
+    surrogate = None if text.isascii() else _SURROGATE.search(text)
+    if surrogate:
+        found = f"U+{ord(surrogate.group()):04X}"
+        raise LanguageError(f"expected text, found the lone surrogate {found}", surrogate.start() + 1, text)
 
 
 def _token(kind: str, found: str, column: int, text: str) -> Token:
@@ -78,8 +90,8 @@ def _token(kind: str, found: str, column: int, text: str) -> Token:
     if kind in ("string", "name"):
         quote = found[0]
         return Token(kind, found[1:-1].replace(quote * 2, quote), column)
-    if kind == "number" and len(found) > _MAX_DIGITS:
-        raise LanguageError(f"expected a number of at most {_MAX_DIGITS:,} digits", column, text)
+    if kind == "number" and len(found) > MAX_DIGITS:
+        raise LanguageError(f"expected a number of at most {MAX_DIGITS:,} digits, found {len(found):,}", column, text)
     if kind == "operator":
         return Token(kind, {"<>": "!=", "==": "="}.get(found, found), column)
     return Token(kind, found, column)
@@ -88,7 +100,8 @@ def _token(kind: str, found: str, column: int, text: str) -> Token:
 def _stray(text: str, at: int) -> LanguageError:
     character = text[at]
     if character in "'\"`":
-        return LanguageError(f"the quote {character} opened here is never closed", at + 1, text)
+        return LanguageError(f"the quote {character} is never closed; inside a text it is written twice", at + 1, text)
     if character.isdigit() or character in "+-.":
-        return LanguageError(f"expected a number, found {text[at : at + 20].split()[0]!r}", at + 1, text)
-    return LanguageError(f"expected an attribute, an operator or a constant, found {character!r}", at + 1, text)
+        return LanguageError(f"expected a number, found {show_raw(text[at:].split(None, 1)[0])}", at + 1, text)
+    extra = f"; {_INSTEAD[character]}" if character in _INSTEAD else ""
+    return LanguageError(f"expected an attribute, an operator or a constant, found {character!r}{extra}", at + 1, text)

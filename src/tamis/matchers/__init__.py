@@ -9,6 +9,7 @@ from typing import Any
 
 from tamis.matchers.base import Entry, Matcher, MatcherMaker, MatcherStats, Rows, Work
 from tamis.matchers.naive import Naive
+from tamis.model import Schema
 
 __all__ = ["MATCHERS", "Entry", "Matcher", "MatcherMaker", "MatcherStats", "Rows", "Work"]
 
@@ -23,8 +24,15 @@ def _lazy(module: str, name: str) -> MatcherMaker:
     return make
 
 
+def _adaptive(schema: Schema, **options: Any) -> Matcher:
+    # One floor up, so that segments may use the oracle: named here, loaded when asked for.
+    made: Matcher = import_module("tamis.segments.adaptive").Adaptive(schema, **options)
+    return made
+
+
 MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
     {
+        "adaptive": _adaptive,
         "naive": Naive,
         "counting-matrix": _lazy("counting_matrix", "CountingMatrix"),
         "counting-bits": _lazy("counting_matrix", "CountingBits"),

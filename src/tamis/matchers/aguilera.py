@@ -50,11 +50,11 @@ class Aguilera(Rebuilding):
         return np.zeros(ops, np.int32), np.zeros(ops, np.int32)
 
     def _build(self, rows: Ids) -> None:
-        registry = self._registry
-        sizes = registry.sizes[rows].astype(np.int64)
+        roster = self._roster
+        sizes = roster.sizes[rows].astype(np.int64)
         starts = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(sizes, out=starts[1:])
-        pids = registry.slot_pids[np.repeat(registry.row_starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])]
+        pids = roster.slot_pids[np.repeat(roster.row_starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])]
         self._structure = self._plant(starts, pids)
         self._scratches.discard()
 
@@ -71,11 +71,11 @@ class Aguilera(Rebuilding):
 
     def _order(self, pids: list[int], uses: list[int]) -> tuple[Ids, Ids, dict[str, int], dict[tuple[str, Value], int]]:
         """Number the ops: attributes by how often they are asked, the value of each before its other tests."""
-        predicates = {pid: self._registry.predicate(pid) for pid in pids}
+        predicates = {pid: self._roster.predicate(pid) for pid in pids}
         asked: dict[str, int] = {}
         for pid, times in zip(pids, uses, strict=True):
             asked[predicates[pid].attribute] = asked.get(predicates[pid].attribute, 0) + times
-        op_of = np.zeros(self._registry.predicate_count, np.int32)
+        op_of = np.zeros(self._roster.predicate_count, np.int32)
         op_pids: list[int] = []
         value_ops: dict[str, int] = {}
         constants: dict[tuple[str, Value], int] = {}

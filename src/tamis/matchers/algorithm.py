@@ -1,4 +1,4 @@
-"""What algorithms over a registry share, so that each file is its paper's idea and little else.
+"""What algorithms over a roster share, so that each file is its paper's idea and little else.
 
 An algorithm says what to do with rows that come and go, and which rows an event's predicates satisfy one by one; keys,
 recycling, multi-valued events, batches and counters are the same for all and stand here.
@@ -19,17 +19,17 @@ from tamis.matchers.arrays import Ids
 from tamis.matchers.base import Entry, MatcherStats, Rows, Work
 from tamis.matchers.clusters import SortedClusters
 from tamis.matchers.front import Front
-from tamis.matchers.registry import Batch, Registry
+from tamis.matchers.roster import Batch, Roster
 from tamis.model import Event, Schema
 
 __all__ = ["Algorithm", "CountingAlgorithm", "index_maker"]
 
 
 class Algorithm(ABC):
-    """A `Matcher` whose subscriptions are rows of a registry."""
+    """A `Matcher` whose subscriptions are rows of a roster."""
 
     def __init__(self, schema: Schema) -> None:
-        self._registry = Registry(schema)
+        self._roster = Roster(schema)
         self._work = Work()
 
     @abstractmethod
@@ -52,45 +52,45 @@ class Algorithm(ABC):
 
     @abstractmethod
     def _check(self) -> None:
-        """The invariants of what the algorithm keeps beside the registry."""
+        """The invariants of what the algorithm keeps beside the roster."""
 
     def add(self, entries: Sequence[Entry]) -> None:
-        batch = self._registry.add(entries)
+        batch = self._roster.add(entries)
         try:
             self._insert(batch)
         except BaseException:
             keys = [key for key, _ in entries]
-            self._registry.release(keys, self._registry.leaving(keys))
+            self._roster.release(keys, self._roster.leaving(keys))
             raise
 
     def remove(self, keys: Sequence[int]) -> None:
-        batch = self._registry.leaving(keys)
+        batch = self._roster.leaving(keys)
         self._delete(batch)
-        self._registry.release(keys, batch)
+        self._roster.release(keys, batch)
 
     def match(self, event: Event) -> Sequence[int]:
         self._work.events += 1
-        keys = self._registry.answer(self._find(event), event, self._work)
+        keys = self._roster.answer(self._find(event), event, self._work)
         return cast(Sequence[int], keys)  # an array is one, but for its type
 
     def candidates(self, event: Event) -> npt.NDArray[np.int64]:
         """Keys of the rows whose every predicate holds for some value; the caller looks at the rest."""
-        return self._registry.keys[self._find(event)]
+        return self._roster.keys[self._find(event)]
 
     def match_many(self, events: Sequence[Event]) -> Rows:
         return Rows.of(self.match(event) for event in events)
 
     def stats(self) -> MatcherStats:
         return MatcherStats(
-            subscriptions=len(self._registry.subscriptions),
-            conjunctions=self._registry.conjunction_count,
-            bytes=self._registry.bytes_used() + self._bytes(),
+            subscriptions=len(self._roster.subscriptions),
+            conjunctions=self._roster.conjunction_count,
+            bytes=self._roster.bytes_used() + self._bytes(),
             work=MatcherStats.work_of(self._work),
             details=self._details(),
         )
 
     def check(self) -> None:
-        self._registry.check()
+        self._roster.check()
         self._check()
 
 
@@ -132,7 +132,7 @@ class CountingAlgorithm(Algorithm):
         return super().stats()
 
     def _details(self) -> Mapping[str, int | float | str]:
-        return {"predicates": len(self._registry.predicates)}
+        return {"predicates": len(self._roster.predicates)}
 
     def _check(self) -> None:
         self._front.check()

@@ -23,7 +23,7 @@ from tamis.kernels.counting import count_clusters, count_lists
 from tamis.matchers.algorithm import CountingAlgorithm
 from tamis.matchers.arrays import Ids, Scratches, grown
 from tamis.matchers.associations import Associations
-from tamis.matchers.registry import Batch
+from tamis.matchers.roster import Batch
 from tamis.model import Schema
 
 __all__ = ["Counters", "CountingLists"]
@@ -112,9 +112,9 @@ class CountingLists(CountingAlgorithm):
     def _check(self) -> None:
         super()._check()
         self._counters.lists.check()
-        registry = self._registry
-        for rows in registry.subscriptions.values():
+        roster = self._roster
+        for rows in roster.subscriptions.values():
             for row in rows:
-                assert self._counters.sizes[row] == registry.sizes[row], f"row {row} counts to the wrong number"
-                for pid in registry.pids_of(row):
+                assert self._counters.sizes[row] == roster.sizes[row], f"row {row} counts to the wrong number"
+                for pid in roster.pids_of(row):
                     assert row in self._counters.lists.members(pid), f"row {row} is not in the list of {pid}"

@@ -24,7 +24,7 @@ from tamis.errors import LimitError
 from tamis.kernels.counting import count_bits, count_bytes, in_order, set_bits
 from tamis.matchers.algorithm import CountingAlgorithm
 from tamis.matchers.arrays import Ids, Scratches
-from tamis.matchers.registry import Batch
+from tamis.matchers.roster import Batch
 from tamis.model import Event, Schema
 
 __all__ = ["CountingBits", "CountingMatrix"]
@@ -52,8 +52,8 @@ class _Matrix(CountingAlgorithm):
     def _scratch(self) -> _Scratch: ...
 
     def _room(self, matrix: npt.NDArray[Any], columns: int) -> tuple[int, int]:
-        """A shape with room for the registry; the matrix' own if it has it already."""
-        lines = self._registry.predicate_count
+        """A shape with room for the roster; the matrix' own if it has it already."""
+        lines = self._roster.predicate_count
         shape = tuple(
             have if have >= need else min(need + need // 2, need + 65_536)
             for have, need in zip(matrix.shape, (lines, columns), strict=True)
@@ -62,7 +62,7 @@ class _Matrix(CountingAlgorithm):
         if needed > self._most_bytes:
             raise LimitError(
                 f"expected a matrix of at most {self._most_bytes:,} bytes, found {lines:,} predicates and "
-                f"{self._registry.row_count:,} conjunctions, which need {needed:,}: use counting-lists",
+                f"{self._roster.row_count:,} conjunctions, which need {needed:,}: use counting-lists",
                 self._most_bytes,
                 needed,
             )
@@ -85,7 +85,7 @@ class CountingMatrix(_Matrix):
         return _Scratch(np.zeros(_STRETCH_BYTES, np.uint8), vector, np.empty(self._matrix.shape[1] + 1, np.int32))
 
     def _join(self, batch: Batch) -> None:
-        shape = self._room(self._matrix, self._registry.row_count)
+        shape = self._room(self._matrix, self._roster.row_count)
         if shape != self._matrix.shape:
             self._matrix = _enlarged(self._matrix, shape)
             self._counts = np.concatenate([self._counts, np.zeros(shape[1] - len(self._counts), np.uint8)])
@@ -100,7 +100,7 @@ class CountingMatrix(_Matrix):
     def _count(self, satisfied: Ids) -> Ids:
         scratch = self._scratches.borrow()
         ordered = in_order(satisfied, scratch.vector)
-        stop = self._registry.row_count
+        stop = self._roster.row_count
         found = count_bytes(ordered, self._matrix, self._counts[:stop], scratch.hits, scratch.out)
         rows = scratch.out[:found].copy()
         self._scratches.give_back(scratch)
@@ -109,21 +109,21 @@ class CountingMatrix(_Matrix):
 
     def _find(self, event: Event) -> Ids:
         rows = super()._find(event)
-        return self._registry.verified(rows, self._registry.sizes[rows] > 255, event, self._work)
+        return self._roster.verified(rows, self._roster.sizes[rows] > 255, event, self._work)
 
     def _bytes(self) -> int:
         return super()._bytes() + self._matrix.nbytes + self._counts.nbytes
 
     def _check(self) -> None:
         super()._check()
-        for rows in self._registry.subscriptions.values():
+        for rows in self._roster.subscriptions.values():
             for row in rows:
                 line = np.flatnonzero(self._matrix[:, row])
-                assert set(line) == set(self._registry.pids_of(row)), f"column {row} has other predicates than its row"
-        assert self._matrix.sum() == self._registry.sizes[self._live()].sum(), "a free column is not empty"
+                assert set(line) == set(self._roster.pids_of(row)), f"column {row} has other predicates than its row"
+        assert self._matrix.sum() == self._roster.sizes[self._live()].sum(), "a free column is not empty"
 
     def _live(self) -> list[int]:
-        return [row for rows in self._registry.subscriptions.values() for row in rows]
+        return [row for rows in self._roster.subscriptions.values() for row in rows]
 
 
 class CountingBits(_Matrix):
@@ -140,7 +140,7 @@ class CountingBits(_Matrix):
         return _Scratch(hits, vector, np.empty(64 * self._matrix.shape[1] + 1, np.int32))
 
     def _join(self, batch: Batch) -> None:
-        shape = self._room(self._matrix, (self._registry.row_count + 63) // 64)
+        shape = self._room(self._matrix, (self._roster.row_count + 63) // 64)
         planes = max(len(self._counts), int(batch.sizes.max(initial=0)).bit_length())
         if shape != self._matrix.shape or planes != len(self._counts):
             self._matrix = _enlarged(self._matrix, shape)
@@ -162,7 +162,7 @@ class CountingBits(_Matrix):
     def _count(self, satisfied: Ids) -> Ids:
         scratch = self._scratches.borrow()
         ordered = in_order(satisfied, scratch.vector)
-        words = (self._registry.row_count + 63) // 64
+        words = (self._roster.row_count + 63) // 64
         found = count_bits(ordered, self._matrix, self._counts[:, :words], scratch.hits, scratch.out)
         rows = scratch.out[:found].copy()
         self._scratches.give_back(scratch)
@@ -174,14 +174,14 @@ class CountingBits(_Matrix):
 
     def _check(self) -> None:
         super()._check()
-        for rows in self._registry.subscriptions.values():
+        for rows in self._roster.subscriptions.values():
             for row in rows:
                 word, bit = divmod(row, 64)
                 line = np.flatnonzero((self._matrix[:, word] >> np.uint64(bit)) & np.uint64(1))
-                assert set(line) == set(self._registry.pids_of(row)), f"column {row} has other predicates than its row"
+                assert set(line) == set(self._roster.pids_of(row)), f"column {row} has other predicates than its row"
                 planes = ((self._counts[:, word] >> np.uint64(bit)) & np.uint64(1)).tolist()
                 count = sum(one << plane for plane, one in enumerate(planes))
-                assert count == self._registry.sizes[row], f"column {row} counts to {count}"
+                assert count == self._roster.sizes[row], f"column {row} counts to {count}"
 
 
 def _enlarged(matrix: npt.NDArray[Any], shape: tuple[int, int]) -> npt.NDArray[Any]:

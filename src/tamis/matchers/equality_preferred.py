@@ -22,7 +22,7 @@ from tamis.matchers.base import MatcherStats
 from tamis.matchers.counting_lists import Counters
 from tamis.matchers.equality_clusters import EqualityClusters
 from tamis.matchers.front import Front
-from tamis.matchers.registry import Batch, Uses
+from tamis.matchers.roster import Batch, Uses
 from tamis.model import Event, Schema
 
 __all__ = ["EqualityPreferred"]
@@ -34,16 +34,16 @@ class EqualityPreferred(Algorithm):
         self._clusters = EqualityClusters()
         self._counters = Counters()
         self._front = Front(schema, index_maker(None))
-        self._counted = Uses(self._registry)
+        self._counted = Uses(self._roster)
         self._alone = np.empty(0, np.bool_)
 
     def _insert(self, batch: Batch) -> None:
-        used = self._clusters.add(batch, self._registry.conjunctions)
-        batch = self._registry.put_first(batch, ~used)
+        used = self._clusters.add(batch, self._roster.conjunctions)
+        batch = self._roster.put_first(batch, ~used)
         rest = batch.leading(batch.only(~used).sizes)
         self._front.insert(self._counted.add(rest.pids))
         self._counters.add(rest)
-        self._alone = grown(self._alone, self._registry.row_count)
+        self._alone = grown(self._alone, self._roster.row_count)
         self._alone[batch.rows] = rest.sizes == batch.sizes
 
     def _delete(self, batch: Batch) -> None:

@@ -9,7 +9,7 @@ Each predicate goes where it can be found from a value, not tried one by one:
     attribute against attribute                         tried one by one, where both attributes are present
 
 "Satisfied" is said of each predicate alone: some value of the event satisfies it. Where a conjunction asks for one
-value to satisfy several, `Registry.answer` looks again.
+value to satisfy several, `Roster.answer` looks again.
 """
 
 from __future__ import annotations

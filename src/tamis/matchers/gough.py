@@ -55,12 +55,12 @@ class Gough(Rebuilding):
         self._nodes = 0
 
     def _build(self, rows: Ids) -> None:
-        growing = _Growing(self._registry.schema, self._most_nodes, [self._conjunction(row) for row in rows.tolist()])
+        growing = _Growing(self._roster.schema, self._most_nodes, [self._conjunction(row) for row in rows.tolist()])
         root = growing.grow(np.arange(len(rows), dtype=np.int32), 0)
         self._levels, self._exact, self._root, self._nodes = growing.levels, growing.exact, root, growing.nodes
 
     def _conjunction(self, row: int) -> tuple[Predicate, ...]:
-        conjunction = self._registry.conjunctions[row]
+        conjunction = self._roster.conjunctions[row]
         assert conjunction is not None
         return conjunction
 

@@ -25,7 +25,7 @@ from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.associations import Associations
 from tamis.matchers.base import MatcherStats
 from tamis.matchers.front import Front
-from tamis.matchers.registry import Batch, Uses
+from tamis.matchers.roster import Batch, Uses
 from tamis.matchers.statistics import Statistics
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema
@@ -38,16 +38,16 @@ class Hanson(Algorithm):
         super().__init__(schema)
         self._statistics = Statistics(schema, sample)
         self._front = Front(schema, index_maker(index))
-        self._filed = Uses(self._registry)
+        self._filed = Uses(self._roster)
         self._lists = Associations()
         self._verifier = Verifier(schema)
-        self._verified = Uses(self._registry)
+        self._verified = Uses(self._roster)
         self._selectivity = np.empty(0, np.float64)
         self._heads = np.empty(0, np.int64)
         self._evaluated = 0
 
     def _insert(self, batch: Batch) -> None:
-        self._selectivity = grown(self._selectivity, self._registry.predicate_count)
+        self._selectivity = grown(self._selectivity, self._roster.predicate_count)
         for pid, predicate in batch.changed:
             self._selectivity[pid] = self._statistics.selectivity(predicate)
         chosen = self._most_selective(batch)
@@ -57,12 +57,12 @@ class Hanson(Algorithm):
             self._filed.remove(batch.pids[chosen])
             raise
         self._lists.add(batch.pids[chosen], batch.rows, batch.rows.astype(np.int64))
-        batch = self._registry.put_first(batch, ~chosen)
+        batch = self._roster.put_first(batch, ~chosen)
         rest = batch.leading(batch.sizes - 1)
-        self._heads = grown(self._heads, self._registry.row_count)
-        self._heads[batch.rows] = self._registry.heads(rest)
+        self._heads = grown(self._heads, self._roster.row_count)
+        self._heads[batch.rows] = self._roster.heads(rest)
         self._verifier.insert(self._verified.add(rest.pids))
-        self._verifier.reserve(self._registry.row_count)
+        self._verifier.reserve(self._roster.row_count)
 
     def _most_selective(self, batch: Batch) -> npt.NDArray[np.bool_]:
         """One predicate per row."""
@@ -80,7 +80,7 @@ class Hanson(Algorithm):
 
     def _find(self, event: Event) -> Ids:
         self._statistics.observe(event)
-        candidates = Candidates(self._heads, self._registry.slot_pids)
+        candidates = Candidates(self._heads, self._roster.slot_pids)
         passed = self._verifier.verify(self._front.search(event), self._lists, candidates, event)
         self._work.candidates_verified += passed.verified
         self._evaluated += passed.evaluated
@@ -91,7 +91,7 @@ class Hanson(Algorithm):
         return super().stats()
 
     def _details(self) -> Mapping[str, int | float | str]:
-        return {"predicates": self._registry.predicate_count}
+        return {"predicates": self._roster.predicate_count}
 
     def _bytes(self) -> int:
         return self._front.bytes_used() + self._lists.bytes_used() + self._verifier.bytes_used()
@@ -100,7 +100,7 @@ class Hanson(Algorithm):
         self._front.check()
         self._lists.check()
         self._verifier.check()
-        for rows in self._registry.subscriptions.values():
+        for rows in self._roster.subscriptions.values():
             for row in rows:
-                filed = int(self._registry.pids_of(row)[-1])
+                filed = int(self._roster.pids_of(row)[-1])
                 assert row in self._lists.members(filed), f"row {row} is not filed under its last predicate"

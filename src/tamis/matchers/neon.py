@@ -23,7 +23,7 @@ from tamis.kernels.neon import scan_operations
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, Scratches, grown
 from tamis.matchers.associations import Associations
-from tamis.matchers.registry import Batch, Uses
+from tamis.matchers.roster import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import EVENT_TYPE, Conjunction, Event, Operator, Predicate, Schema, Value
 
@@ -36,7 +36,7 @@ class Neon(Algorithm):
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
         self._verifier = Verifier(schema)
-        self._verified = Uses(self._registry)
+        self._verified = Uses(self._roster)
         self._predicates = Associations()
         self._operations: dict[Value | None, dict[_Operation, int]] = {}
         self._made = 0
@@ -48,24 +48,24 @@ class Neon(Algorithm):
         typed = np.zeros(len(batch.pids), np.bool_)
         types: list[Value | None] = []
         for row, start in zip(batch.rows.tolist(), batch.starts.tolist(), strict=False):
-            conjunction = self._registry.conjunctions[row]
+            conjunction = self._roster.conjunctions[row]
             assert conjunction is not None
             at = _type_place(conjunction)
             if at is not None:
                 typed[start + at] = True
             operand = None if at is None else conjunction[at].operand
             types.append(operand if isinstance(operand, Value) else None)
-        batch = self._registry.put_first(batch, ~typed)
+        batch = self._roster.put_first(batch, ~typed)
         rest = batch.leading(batch.only(~typed).sizes)
         self._verifier.insert(self._verified.add(rest.pids))
-        self._verifier.reserve(self._registry.row_count)
+        self._verifier.reserve(self._roster.row_count)
         self._file(rest, types)
         self._set_counts(rest.rows, rest.sizes.astype(np.int32))
 
     def _file(self, rest: Batch, types: list[Value | None]) -> None:
         """Put each predicate under its operation."""
         of = np.empty(len(rest.pids), np.int32)
-        predicates = self._registry.predicates
+        predicates = self._roster.predicates
         spread = [type for type, size in zip(types, rest.sizes.tolist(), strict=True) for _ in range(size)]
         for at, (type, pid) in enumerate(zip(spread, rest.pids.tolist(), strict=True)):
             predicate = predicates[pid]
@@ -83,7 +83,7 @@ class Neon(Algorithm):
 
     def _set_counts(self, rows: Ids, counts: Ids | int) -> None:
         before = self._n_predicates
-        self._n_predicates = grown(before, self._registry.row_count)
+        self._n_predicates = grown(before, self._roster.row_count)
         if self._n_predicates is not before:
             self._scratches.discard()
         self._n_predicates[rows] = counts
@@ -103,7 +103,7 @@ class Neon(Algorithm):
         found, evaluated, bumped = scan_operations(
             operations,
             self._predicates.groups,
-            self._registry.slot_pids,
+            self._roster.slot_pids,
             self._verifier.tests,
             encoded,
             bound,

@@ -22,7 +22,7 @@ from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.base import Entry, MatcherStats
 from tamis.matchers.equality_clusters import EqualityClusters
 from tamis.matchers.fair_predicate import FairPredicate
-from tamis.matchers.registry import Batch, Uses
+from tamis.matchers.roster import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema
 
@@ -36,25 +36,25 @@ class Quarantining(Algorithm):
         super().__init__(schema)
         self._clusters = EqualityClusters()
         self._verifier = Verifier(schema)
-        self._verified = Uses(self._registry)
+        self._verified = Uses(self._roster)
         self._heads = np.empty(0, np.int64)
         self._quarantine = FairPredicate(schema)
         self._evaluated = 0
 
     def _insert(self, batch: Batch) -> None:
-        used = self._clusters.add(batch, self._registry.conjunctions)
-        batch = self._registry.put_first(batch, ~used)
+        used = self._clusters.add(batch, self._roster.conjunctions)
+        batch = self._roster.put_first(batch, ~used)
         rest = batch.leading(batch.only(~used).sizes)
         alone = rest.sizes == batch.sizes
-        self._heads = grown(self._heads, self._registry.row_count)
-        self._heads[batch.rows] = self._registry.heads(rest)
+        self._heads = grown(self._heads, self._roster.row_count)
+        self._heads[batch.rows] = self._roster.heads(rest)
         self._verifier.insert(self._verified.add(rest.rows_where(~alone).pids))
-        self._verifier.reserve(self._registry.row_count)
+        self._verifier.reserve(self._roster.row_count)
         self._quarantine.add([self._entry(row) for row in batch.rows[alone].tolist()])
 
     def _entry(self, row: int) -> Entry:
         """A row in quarantine: its key there is its row here."""
-        conjunction = self._registry.conjunctions[row]
+        conjunction = self._roster.conjunctions[row]
         assert conjunction is not None
         return row, (conjunction,)
 
@@ -65,7 +65,7 @@ class Quarantining(Algorithm):
         self._quarantine.remove(batch.rows[~clustered].tolist())
 
     def _find(self, event: Event) -> Ids:
-        candidates = Candidates(self._heads, self._registry.slot_pids)
+        candidates = Candidates(self._heads, self._roster.slot_pids)
         partial = self._clusters.search(event)
         passed = self._verifier.verify(partial, self._clusters.lists, candidates, event)
         self._work.candidates_verified += passed.verified

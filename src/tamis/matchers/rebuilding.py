@@ -19,7 +19,7 @@ from tamis.kernels.verify import Candidates
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.associations import Associations
-from tamis.matchers.registry import Batch, Uses
+from tamis.matchers.roster import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema
 
@@ -34,7 +34,7 @@ class Rebuilding(Algorithm):
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
         self._verifier = Verifier(schema)
-        self._verified = Uses(self._registry)
+        self._verified = Uses(self._roster)
         self._built = _NONE
         self._alive = np.empty(0, np.bool_)
         self._living = 0
@@ -53,11 +53,11 @@ class Rebuilding(Algorithm):
 
     def _insert(self, batch: Batch) -> None:
         self._verifier.insert(self._verified.add(batch.pids))
-        self._verifier.reserve(self._registry.row_count)
-        self._places = grown(self._places, self._registry.row_count)
+        self._verifier.reserve(self._roster.row_count)
+        self._places = grown(self._places, self._roster.row_count)
         self._places[batch.rows] = -1
-        self._heads = grown(self._heads, self._registry.row_count)
-        self._heads[batch.rows] = self._registry.heads(batch)
+        self._heads = grown(self._heads, self._roster.row_count)
+        self._heads[batch.rows] = self._roster.heads(batch)
         self._waiting.add(np.zeros(len(batch.rows), np.int32), batch.rows, batch.rows.astype(np.int64))
         if 4 * self._waiting.length(0) > self._living:
             try:
@@ -97,7 +97,7 @@ class Rebuilding(Algorithm):
         return self._built[places[self._alive[places]]]
 
     def _candidates(self) -> Candidates:
-        return Candidates(self._heads, self._registry.slot_pids)
+        return Candidates(self._heads, self._roster.slot_pids)
 
     def _passing(self, rows: Ids, event: Event) -> Ids:
         """Those of the rows all of whose predicates hold."""
@@ -112,7 +112,7 @@ class Rebuilding(Algorithm):
     def _check(self) -> None:
         self._verifier.check()
         self._waiting.check()
-        live = {row for rows in self._registry.subscriptions.values() for row in rows}
+        live = {row for rows in self._roster.subscriptions.values() for row in rows}
         built = set(self._built[self._alive].tolist())
         waiting = set(self._waiting.members(0).tolist()) if self._waiting.length(0) else set()
         assert len(built) == self._living, "the living are miscounted"

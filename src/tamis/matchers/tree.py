@@ -40,9 +40,9 @@ class TreeMatch(Rebuilding):
         self._tree: Tree | None = None
 
     def _build(self, rows: Ids) -> None:
-        registry = self._registry
-        predicates = {pid: one for pid, one in enumerate(registry.predicates) if one is not None}
-        self._partition = Partition(registry.schema, predicates, registry.predicate_count)
+        roster = self._roster
+        predicates = {pid: one for pid, one in enumerate(roster.predicates) if one is not None}
+        self._partition = Partition(roster.schema, predicates, roster.predicate_count)
         self._asks, self._exact = ask_cells(rows, self._candidates(), self._partition.cells)
         self._plant()
 

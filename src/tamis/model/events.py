@@ -10,18 +10,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from tamis.errors import EventError, LimitError
 from tamis.model.domains import hint
-from tamis.model.schema import EVENT_TYPE, Schema
-from tamis.model.values import Value, ValueRefused, show_raw
+from tamis.model.schema import EVENT_TYPE, Schema, View
+from tamis.model.values import MAX_DIGITS, Value, ValueRefused, is_text, show_raw
 
-__all__ = ["MAX_VALUES", "Event", "parse_json", "read_event"]
+__all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event"]
 
 MAX_VALUES = 100_000
 """Values in one event, over all its attributes. Far past any real event; a bound on what one event may cost."""
 
-_MAX_DEPTH = 32
+MAX_DEPTH = 32
+"""Objects inside one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,15 @@ def parse_json(text: str | bytes) -> dict[str, object]:
     try:
         found = json.loads(text)
     except UnicodeDecodeError as error:
-        raise EventError(f"expected an event as JSON in UTF-8: {error}") from None
+        found_byte = f"byte 0x{error.object[error.start]:02x} at offset {error.start}"
+        raise EventError(f"expected an event as JSON in UTF-8, found {found_byte}") from None
     except RecursionError:
         raise EventError("expected an event as JSON, found brackets nested too deep to read") from None
-    except ValueError as error:
-        raise EventError(f"expected an event as JSON: {error}") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise EventError(f"expected an event as JSON: {error.msg} at {place}") from None
+    except ValueError:  # Python reads no integer of more than 4,300 digits
+        raise EventError(f"expected numbers of at most {MAX_DIGITS:,} digits, found a longer one") from None
     if not isinstance(found, dict):
         raise EventError(f"expected an event as a JSON object, found {show_raw(found)}")
     return found
@@ -50,22 +56,41 @@ def read_event(schema: Schema, raw: Mapping[str, object]) -> Event:
     """The event that `raw` stands for, checked by R1, R2 and R3; `EventError` names the rule it breaks."""
     if not isinstance(raw, Mapping):
         raise EventError(f"expected an event as a mapping of attributes to values, found {show_raw(raw)}")
-    given = {name: choice for name, choice in _flat(raw) if choice}
-    count = sum(map(len, given.values()))
+    given = _given(raw)
+    if schema.open:
+        return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
+    view = schema.view(_type_names(schema, given)) if schema.event_types else None
+    inside = schema.attributes if view is None else view.uses
+    for name in given:
+        if name not in inside and name != EVENT_TYPE:
+            found = f"the attribute {show_raw(name)} is not in {_title(view)}"
+            raise EventError(f"{found}{hint(name, inside)}", "R3", name)
+    values = {name: _read_values(schema, name, choice) for name, choice in given.items()}
+    if view is not None:
+        _check_uses(view, values)
+    return Event(values)
+
+
+def _given(raw: Mapping[str, object]) -> dict[str, list[object]]:
+    """Attribute → its raw values, for those that have any."""
+    given: dict[str, list[object]] = {}
+    count = 0
+    for name, choice in _flat(raw):
+        if name in given:
+            raise EventError(f"the attribute {show_raw(name)} is given twice, nested and with a dot", attribute=name)
+        count += len(choice)
+        if choice:
+            given[name] = choice
     if count > MAX_VALUES:
         raise LimitError(f"expected at most {MAX_VALUES:,} values in one event, found {count:,}", MAX_VALUES, count)
-    if not schema.open:
-        _check_rules(schema, given)
-    return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
+    return given
 
 
 def _flat(raw: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, list[object]]]:
-    if depth > _MAX_DEPTH:
-        raise EventError(f"expected at most {_MAX_DEPTH} nested objects", attribute=prefix[:200])
+    if depth > MAX_DEPTH:
+        raise LimitError(f"expected at most {MAX_DEPTH} objects inside one another, found more", MAX_DEPTH, depth)
     for key, found in raw.items():
-        if not isinstance(key, str):
-            raise EventError(f"expected attribute names to be strings, found {show_raw(key)}")
-        name = prefix + key
+        name = prefix + _name(key)
         if isinstance(found, Mapping):
             yield from _flat(found, name + ".", depth + 1)
         elif isinstance(found, list | tuple | set | frozenset):
@@ -74,23 +99,13 @@ def _flat(raw: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iterat
             yield name, [found]
 
 
-def _check_rules(schema: Schema, given: dict[str, list[object]]) -> None:
-    if not schema.event_types:
-        for name in given:
-            if name not in schema.attributes and name != EVENT_TYPE:
-                raise _outside(schema, name, "the schema")
-        return
-    view = schema.view(_type_names(schema, given))
-    of = "the view of " + ", ".join(view.event_types)
-    for name, choice in given.items():
-        use = view.uses.get(name)
-        if use is None and name != EVENT_TYPE:
-            raise _outside(schema, name, of)
-        if use is not None and not use.multiple and len(choice) > 1 and len(set(map(repr, choice))) > 1:
-            raise EventError(f"expected one value for the unique attribute {name!r}, found {len(choice)}", "R2", name)
-    for name, use in view.uses.items():
-        if use.mandatory and name not in given:
-            raise EventError(f"the mandatory attribute {name!r} of {of} is missing", "R2", name)
+def _name(key: object) -> str:
+    if not isinstance(key, str) or not key:
+        raise EventError(f"expected attribute names as keys, found {show_raw(key)}")
+    try:
+        return is_text(key)
+    except ValueRefused as error:
+        raise EventError(f"attribute {show_raw(key)}: {error}") from None
 
 
 def _type_names(schema: Schema, given: dict[str, list[object]]) -> list[str]:
@@ -98,15 +113,16 @@ def _type_names(schema: Schema, given: dict[str, list[object]]) -> list[str]:
         given[EVENT_TYPE] = list(schema.event_types)  # no choice, so nothing to ask for
     names = given.get(EVENT_TYPE)
     if names is None:
-        raise EventError("expected the attribute 'event_type' with the event's types, found none", "R1", EVENT_TYPE)
-    for name in names:
-        if not isinstance(name, str):
-            raise EventError(f"expected event types to be names, found {show_raw(name)}", "R1", EVENT_TYPE)
-    return [str(name) for name in names]
+        known = ", ".join(map(show_raw, islice(schema.event_types, 6)))
+        raise EventError(f"expected event_type with types such as {known}, found none", "R1", EVENT_TYPE)
+    return [event_type_name(name) for name in names]
 
 
-def _outside(schema: Schema, name: str, of: str) -> EventError:
-    return EventError(f"the attribute {name!r} is not in {of}{hint(name, schema.attributes)}", "R3", name)
+def event_type_name(raw: object) -> str:
+    """The name itself, if it is one."""
+    if not isinstance(raw, str):
+        raise EventError(f"expected an event type's name, found {show_raw(raw)}", "R1", EVENT_TYPE)
+    return raw
 
 
 def _read_values(schema: Schema, name: str, choice: list[object]) -> tuple[Value, ...]:
@@ -115,5 +131,21 @@ def _read_values(schema: Schema, name: str, choice: list[object]) -> tuple[Value
     try:
         return tuple(dict.fromkeys([domain.value(one) for one in choice]))
     except ValueRefused as error:
-        closed = None if schema.open and name not in schema.attributes else "R2"
-        raise EventError(f"attribute {name!r}: {error}", closed, name) from None
+        rule = "R2" if name in schema.attributes else None
+        raise EventError(f"attribute {show_raw(name)}: {error}", rule, name) from None
+
+
+def _check_uses(view: View, values: Mapping[str, tuple[Value, ...]]) -> None:
+    for name, use in view.uses.items():
+        count = len(values.get(name, ()))
+        if use.mandatory and not count:
+            raise EventError(f"the mandatory attribute {show_raw(name)} of {_title(view)} is missing", "R2", name)
+        if not use.multiple and count > 1:
+            raise EventError(f"expected one value for the unique attribute {show_raw(name)}, found {count}", "R2", name)
+
+
+def _title(view: View | None) -> str:
+    if view is None:
+        return "the schema"
+    types = ", ".join(map(show_raw, view.event_types))
+    return f"the event type {types}" if len(view.event_types) == 1 else f"the view of the event types {types}"

@@ -12,7 +12,7 @@ from tamis.model.domains import Domain, hint
 from tamis.model.orders import PartialOrder
 from tamis.model.values import Kind, Value, ValueRefused, is_text, show_raw, value_of
 
-__all__ = ["Enumerated", "Finite", "Hierarchical"]
+__all__ = ["Enumerated", "EventTypes", "Finite", "Hierarchical"]
 
 
 class Finite(Domain):
@@ -26,6 +26,9 @@ class Finite(Domain):
 
     names: tuple[str, ...]
     """All names, in the order given."""
+
+    grows = False
+    """Whether an extension of the schema may add names. If so, `!= x` cannot be written as a list of the others."""
 
     @cached_property
     def rank(self) -> dict[str, int]:
@@ -97,6 +100,13 @@ class Enumerated(Finite):
         for lower, upper in self.pairs:
             covers[lower].append(upper)
         return PartialOrder(covers)
+
+
+@dataclass(frozen=True)
+class EventTypes(Enumerated):
+    """The domain of `event_type`. The fourth extension rule adds to it."""
+
+    grows = True
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
+from tamis.errors import EventError, LimitError, SchemaError
 from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped
-from tamis.model.events import Event, read_event
+from tamis.model.events import Event, event_type_name, read_event
 from tamis.model.finite import Enumerated
 from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use
 from tamis.model.values import Kind, Value, ValueRefused, timestamp
@@ -26,16 +27,33 @@ _OFTEN = 5
 
 
 def infer_schema(events: Iterable[Mapping[str, object]]) -> Schema:
-    """Read each event openly, then describe what was seen. Events without `event_type` share the type `event`;
-    where other samples name types, those events must name `event` too before R1 lets them through."""
-    read = [read_event(Schema(open=True), raw) for raw in events]
+    """The schema that describes what was seen, and accepts every sample. Where no sample names an event type,
+    all share the type `event`; where some do, all must."""
+    read = [_read_sample(at, raw) for at, raw in enumerate(events, 1)]
+    if not read:
+        raise SchemaError("expected at least one sample event, found none")
     seen: dict[str, Counter[Value]] = defaultdict(Counter)
     for event in read:
         for name, values in event.values.items():
             seen[name].update(values)
-    seen.pop(EVENT_TYPE, None)
+    types = seen.pop(EVENT_TYPE, None)
+    untyped = [at for at, event in enumerate(read, 1) if EVENT_TYPE not in event.values]
+    if types and untyped:
+        raise EventError(f"sample {untyped[0]}: expected event_type as in other samples, found none", "R1", EVENT_TYPE)
     attributes = {name: Attribute(name, _domain(counts)) for name, counts in seen.items()}
     return Schema(attributes=attributes, event_types=_event_types(read))
+
+
+def _read_sample(at: int, raw: Mapping[str, object]) -> Event:
+    try:
+        event = read_event(Schema(open=True), raw)
+        for value in event.values.get(EVENT_TYPE, ()):
+            event_type_name(value.data)
+    except EventError as error:
+        raise EventError(f"sample {at}: {error}", attribute=error.attribute) from None
+    except LimitError as error:
+        raise LimitError(f"sample {at}: {error}", error.limit, error.found) from None
+    return event
 
 
 def _domain(counts: Counter[Value]) -> Domain:
@@ -92,8 +110,7 @@ def _event_types(events: list[Event]) -> dict[str, dict[str, Use]]:
 
 
 def _types(event: Event) -> tuple[str, ...]:
-    names = event.values.get(EVENT_TYPE)
-    return tuple(sorted(str(value.data) for value in names)) if names else ("event",)
+    return tuple(sorted(str(value.data) for value in event.values.get(EVENT_TYPE, ()))) or ("event",)
 
 
 def _use(attribute: str, events: list[Event]) -> Use:

@@ -1,7 +1,7 @@
 """The integrated event schema of Le Subscribe §2: attributes, domains, event types, views, extension.
 
 A schema is a frozen value. Extending one gives a new schema and leaves the old one as it was; the four rules
-only ever add, so an event or a subscription that was right stays right.
+only ever add, so a subscription, and an event that names its types, was right before and stays right.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tamis.errors import EventError, SchemaError, TwinDomainWarning
 from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped, hint
-from tamis.model.finite import Enumerated
+from tamis.model.finite import EventTypes
+from tamis.model.values import ValueRefused, is_text, show_raw
 
 if TYPE_CHECKING:
     from tamis.model.events import Event
@@ -30,8 +31,6 @@ BUILT_IN: Mapping[str, Domain] = MappingProxyType(
     {domain.type: domain for domain in (Integer(), Number(), String(), Boolean(), Timestamp(), Untyped())}
 )
 """Domains that need no declaration."""
-
-_UNTYPED = Untyped()
 
 
 class Use(NamedTuple):
@@ -65,6 +64,15 @@ class View:
     uses: Mapping[str, Use]
 
 
+def _check_name(name: str) -> None:
+    if not isinstance(name, str) or not name:
+        raise SchemaError(f"expected a name, found {show_raw(name)}")
+    try:
+        is_text(name)
+    except ValueRefused as error:
+        raise SchemaError(f"name {show_raw(name)}: {error}") from None
+
+
 @dataclass(frozen=True)
 class Schema:
     """What may be published. Build it from TOML (`load`, `loads`), from samples (`infer`) or by the four rules.
@@ -79,32 +87,33 @@ class Schema:
     open: bool = False
 
     def __post_init__(self) -> None:
+        for name in (*self.domains, *self.attributes, *self.event_types):
+            _check_name(name)
         for name in self.domains:
             if name in BUILT_IN or name in ("enumerated", "hierarchical"):
                 raise SchemaError(f"domain {name!r}: this is the name of a built-in type; choose another")
         if EVENT_TYPE in self.attributes:
             raise SchemaError(f"attribute {EVENT_TYPE!r} is there by itself, with the event types as its domain")
-        for attribute in self.attributes.values():
-            known = self.domains.get(attribute.domain_name) if attribute.domain_name else attribute.domain
-            if known != attribute.domain:
-                raise SchemaError(
-                    f"attribute {attribute.name!r} names the domain {attribute.domain_name!r}, not declared"
-                )
+        for name, attribute in self.attributes.items():
+            if attribute.name != name:
+                raise SchemaError(f"attribute {show_raw(name)} is called {show_raw(attribute.name)} by itself")
+            if attribute.domain_name is not None and self.domains.get(attribute.domain_name) != attribute.domain:
+                place = f"attribute {show_raw(name)}"
+                raise SchemaError(f"{place}: the schema declares no such domain as {show_raw(attribute.domain_name)}")
         for event_type, uses in self.event_types.items():
             for name in uses:
-                self._declared(name, f"event type {event_type!r}")
-
-    def _declared(self, name: str, place: str) -> None:
-        if name not in self.attributes:
-            raise SchemaError(f"{place} uses the attribute {name!r}, not declared{hint(name, self.attributes)}")
+                if name not in self.attributes:
+                    place = f"event type {show_raw(event_type)}"
+                    near = hint(name, self.attributes)
+                    raise SchemaError(f"{place}: no attribute is declared as {show_raw(name)}{near}")
 
     # -- asking ---------------------------------------------------------------------------------------------
 
     @cached_property
     def _type_domain(self) -> Domain:
         if self.open or not self.event_types:
-            return _UNTYPED
-        return Enumerated(tuple(self.event_types))
+            return BUILT_IN["untyped"]
+        return EventTypes(tuple(self.event_types))
 
     def domain(self, attribute: str) -> Domain | None:
         """The attribute's domain; None if a closed schema does not know the attribute."""
@@ -113,7 +122,7 @@ class Schema:
             return found.domain
         if attribute == EVENT_TYPE:
             return self._type_domain
-        return _UNTYPED if self.open else None
+        return BUILT_IN["untyped"] if self.open else None
 
     def names(self) -> tuple[str, ...]:
         """All attribute names, `event_type` among them."""
@@ -126,7 +135,7 @@ class Schema:
         for event_type in chosen:
             if event_type not in self.event_types:
                 raise EventError(
-                    f"expected a declared event type, found {event_type!r}{hint(event_type, self.event_types)}",
+                    f"expected a declared event type, found {show_raw(event_type)}{hint(event_type, self.event_types)}",
                     rule="R1",
                     attribute=EVENT_TYPE,
                 )
@@ -145,7 +154,7 @@ class Schema:
     def add_domain(self, name: str, domain: Domain) -> Schema:
         """Rule 1, domain creation. A domain equal to an existing one is accepted with a warning."""
         if name in self.domains:
-            raise SchemaError(f"domain {name!r} exists; an extension may only add")
+            raise SchemaError(f"domain {show_raw(name)} exists; an extension may only add")
         for twin, existing in self.domains.items():
             if existing == domain:
                 warnings.warn(TwinDomainWarning(name, twin), stacklevel=2)
@@ -154,36 +163,40 @@ class Schema:
     def add_attribute(self, name: str, domain: Domain | str) -> Schema:
         """Rule 2, attribute creation; `domain` is a value, a built-in type's name or a declared domain's name."""
         if name in self.attributes:
-            raise SchemaError(f"attribute {name!r} exists; an extension may only add")
-        attribute = Attribute(name, *self.find_domain(domain, f"attribute {name!r}"))
+            raise SchemaError(f"attribute {show_raw(name)} exists; an extension may only add")
+        attribute = Attribute(name, *self.find_domain(domain, f"attribute {show_raw(name)}"))
         return replace(self, attributes={**self.attributes, name: attribute})
 
     def extend_event_type(self, event_type: str, attribute: str, *, multiple: bool = False) -> Schema:
         """Rule 3, event schema extension: the new attribute is optional, or old events would break."""
         if event_type not in self.event_types:
-            raise SchemaError(f"no event type {event_type!r} to extend{hint(event_type, self.event_types)}")
+            raise SchemaError(f"no event type {show_raw(event_type)} to extend{hint(event_type, self.event_types)}")
         uses = self.event_types[event_type]
         if attribute in uses:
-            raise SchemaError(f"event type {event_type!r} has the attribute {attribute!r}; an extension may only add")
+            raise SchemaError(
+                f"event type {show_raw(event_type)} has the attribute {show_raw(attribute)}; an extension may only add"
+            )
         extended = {**uses, attribute: Use(mandatory=False, multiple=multiple)}
         return replace(self, event_types={**self.event_types, event_type: extended})
 
     def add_event_type(self, name: str, uses: Mapping[str, Use]) -> Schema:
         """Rule 4, event schema creation."""
         if name in self.event_types:
-            raise SchemaError(f"event type {name!r} exists; an extension may only add")
+            raise SchemaError(f"event type {show_raw(name)} exists; an extension may only add")
         return replace(self, event_types={**self.event_types, name: dict(uses)})
 
     def extend(self, addition: Schema) -> Schema:
         """All four rules at once: what `addition` has and this schema lacks. Where both have it, they must agree."""
+        if addition.open and not self.open:
+            raise SchemaError("the addition is open and the schema is closed; an extension may only add")
         schema = self
         for name, domain in addition.domains.items():
             if self.domains.get(name, domain) != domain:
-                raise SchemaError(f"domain {name!r} exists with another definition; an extension may only add")
+                raise SchemaError(f"domain {show_raw(name)} exists with another definition; an extension may only add")
             schema = schema if name in self.domains else schema.add_domain(name, domain)
         for name, attribute in addition.attributes.items():
             if name in self.attributes and self.attributes[name].domain != attribute.domain:
-                raise SchemaError(f"attribute {name!r} exists with another domain; an extension may only add")
+                raise SchemaError(f"attribute {show_raw(name)} exists with another domain; an extension may only add")
             if name not in self.attributes:
                 schema = schema.add_attribute(name, attribute.domain_name or attribute.domain)
         for name, uses in addition.event_types.items():
@@ -196,12 +209,13 @@ class Schema:
         schema, existing = self, self.event_types[name]
         for attribute, use in uses.items():
             if existing.get(attribute, use) != use:
-                raise SchemaError(f"event type {name!r} uses {attribute!r} as {existing[attribute]}, not as {use}")
+                raise SchemaError(
+                    f"event type {show_raw(name)} uses {show_raw(attribute)} as {existing[attribute]}, not as {use}"
+                )
             if attribute not in existing:
                 if use.mandatory:
-                    raise SchemaError(
-                        f"event type {name!r} exists: the new attribute {attribute!r} must be optional, found mandatory"
-                    )
+                    place = f"event type {show_raw(name)} exists"
+                    raise SchemaError(f"{place}: its new attribute {show_raw(attribute)} must be optional")
                 schema = schema.extend_event_type(name, attribute, multiple=use.multiple)
         return schema
 
@@ -214,7 +228,7 @@ class Schema:
         if domain in BUILT_IN:
             return BUILT_IN[domain], None
         known = (*self.domains, *BUILT_IN)
-        raise SchemaError(f"{place}: no domain or type is called {domain!r}{hint(domain, known)}")
+        raise SchemaError(f"{place}: no domain or type is called {show_raw(domain)}{hint(domain, known)}")
 
     # -- reading and writing --------------------------------------------------------------------------------
 
@@ -227,13 +241,13 @@ class Schema:
     @classmethod
     def load(cls, path: str | Path) -> Schema:
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SchemaError(f"{path}: expected a schema in TOML: {error}") from None
-        try:
-            return cls.loads(text)
+            return cls.loads(Path(path).read_text(encoding="utf-8"))
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
+        except UnicodeDecodeError as error:
+            raise SchemaError(f"{path}: expected a schema in UTF-8: {error.reason} at byte {error.start}") from None
+        except (OSError, ValueError) as error:  # ValueError: a path with a null byte
+            raise SchemaError(f"{path}: expected a schema: {getattr(error, 'strerror', None) or error}") from None
 
     def dumps(self) -> str:
         from tamis.model.schema_toml import write_schema
@@ -241,7 +255,10 @@ class Schema:
         return write_schema(self)
 
     def save(self, path: str | Path) -> None:
-        Path(path).write_text(self.dumps(), encoding="utf-8")
+        try:
+            Path(path).write_text(self.dumps(), encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise SchemaError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
 
     @classmethod
     def infer(cls, events: Iterable[Mapping[str, object]]) -> Schema:

@@ -33,19 +33,22 @@ def read_schema(text: str) -> Schema:
         raise SchemaError(f"expected TOML: {error}") from None
     except RecursionError:
         raise SchemaError("expected a schema in TOML, found tables nested too deep to read") from None
+    except ValueError:  # Python reads no integer of more than 4,300 digits
+        raise SchemaError("expected a schema in TOML, found a number too long to read") from None
     _only(document, ("open", "domains", "attributes", "event_types"), "the schema")
     is_open = document.get("open", False)
     if not isinstance(is_open, bool):
         raise SchemaError(f"open: expected true or false, found {show_raw(is_open)}")
     domains = {
-        name: _read_domain(table, f"domain {name!r}") for name, table in _table(document, "domains", "domains").items()
+        name: _read_domain(table, f"domain {show_raw(name)}")
+        for name, table in _table(document, "domains", "domains").items()
     }
     schema = Schema(domains=domains, open=is_open)
     attributes = {
         name: _read_attribute(schema, name, spec) for name, spec in _table(document, "attributes", "attributes").items()
     }
     event_types = {
-        name: _read_uses(uses, f"event type {name!r}")
+        name: _read_uses(uses, f"event type {show_raw(name)}")
         for name, uses in _table(document, "event_types", "event_types").items()
     }
     return Schema(domains, attributes, event_types, is_open)
@@ -61,11 +64,11 @@ def _table(parent: Mapping[str, Any], key: str, place: str) -> dict[str, Any]:
 def _only(table: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
     for key in table:
         if key not in known:
-            raise SchemaError(f"{place}: expected {', '.join(known)}, found {key!r}{hint(key, known)}")
+            raise SchemaError(f"{place}: expected {', '.join(known)}, found {show_raw(key)}{hint(key, known)}")
 
 
 def _read_attribute(schema: Schema, name: str, spec: object) -> Attribute:
-    place = f"attribute {name!r}"
+    place = f"attribute {show_raw(name)}"
     if isinstance(spec, str):
         return Attribute(name, *schema.find_domain(spec, place))
     return Attribute(name, _read_domain(spec, place))
@@ -95,7 +98,9 @@ def _build_domain(type_name: str, table: Mapping[str, Any]) -> Domain:
         return Enumerated(_strings(table.get("values"), "values"), tuple((low, high) for low, high in pairs))
     if type_name == "hierarchical":
         parents = _table(table, "parents", "parents")
-        return Hierarchical(tuple((name, _strings(above, f"parents of {name!r}")) for name, above in parents.items()))
+        return Hierarchical(
+            tuple((name, _strings(above, f"parents of {show_raw(name)}")) for name, above in parents.items())
+        )
     return BUILT_IN[type_name]
 
 
@@ -121,13 +126,15 @@ def _strings_of(found: object, place: str) -> tuple[tuple[str, ...], ...]:
 def _read_uses(uses: object, place: str) -> dict[str, Use]:
     if not isinstance(uses, dict):
         raise SchemaError(f"{place}: expected a table of attributes, found {show_raw(uses)}")
-    for name, text in uses.items():
-        if not isinstance(text, str) or " ".join(text.split()) not in _USES:
-            raise SchemaError(
-                f"{place}, attribute {name!r}: expected 'mandatory' or 'optional', then 'unique' or 'multiple', "
-                f"found {show_raw(text)}"
-            )
-    return {name: _USES[" ".join(text.split())] for name, text in uses.items()}
+    return {name: _read_use(text, f"{place}, attribute {show_raw(name)}") for name, text in uses.items()}
+
+
+def _read_use(text: object, place: str) -> Use:
+    use = _USES.get(" ".join(text.split())) if isinstance(text, str) else None
+    if use is None:
+        expected = "'mandatory' or 'optional', then perhaps 'unique' or 'multiple'"
+        raise SchemaError(f"{place}: expected {expected}, found {show_raw(text)}")
+    return use
 
 
 def write_schema(schema: Schema) -> str:

@@ -170,14 +170,21 @@ def _from_numpy(raw: np.generic) -> Value:
     match raw:
         case np.bool_():
             return Value(Kind.BOOLEAN, bool(raw))
-        case np.integer():
+        case np.integer() if not isinstance(raw, np.timedelta64):
             return Value(Kind.NUMBER, int(raw))
         case np.floating():
             return Value(Kind.NUMBER, _finite(float(raw)))
         case np.datetime64() if not np.isnat(raw):
-            fine = np.datetime_data(raw.dtype)[0] in ("ns", "ps", "fs", "as")  # too fine for Python's own datetime
-            return timestamp(int(raw.astype("M8[ns]").astype(np.int64)) if fine else raw.astype("M8[us]").item())
+            return _from_datetime64(raw)
     raise ValueRefused(f"expected a number, string, boolean or timestamp, found {show_raw(raw)}")
+
+
+def _from_datetime64(raw: np.datetime64) -> Value:
+    if np.datetime_data(raw.dtype)[0] in ("ns", "ps", "fs", "as"):  # too fine for Python, and never far from 1970
+        return timestamp(int(raw.astype("M8[ns]").astype(np.int64)))
+    if not np.datetime64("0001", "Y") <= raw.astype("M8[Y]") <= np.datetime64("9999", "Y"):
+        raise ValueRefused(f"expected a timestamp in the years 1 to 9999 of UTC, found {raw}")
+    return timestamp(raw.astype("M8[us]").item())
 
 
 def _from_utf8(raw: bytes) -> str:

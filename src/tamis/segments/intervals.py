@@ -1,8 +1,8 @@
 """Sets of values as sorted, disjoint intervals: what the predicates on one attribute admit together.
 
-    price > 5 and price not in (7, 9)      (5, 7) (7, 9) (9, …)
-    name starts with 'ab'                  ['ab', 'ac')
-    category <= 'table'                    the preorder numbers of what is a table
+price > 5 and price not in (7, 9)      (5, 7) (7, 9) (9, …)
+name starts with 'ab'                  ['ab', 'ac')
+category <= 'table'                    the preorder numbers of what is a table
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tamis.model import Domain, Finite, Hierarchical, Kind, Operator, Predicate, Value, compare
 from tamis.model.values import string
 
-__all__ = ["FiniteCodes", "Interval", "past_prefix", "value_intervals"]
+__all__ = ["NOTHING", "FiniteCodes", "Interval", "past_prefix", "value_intervals"]
 
 _O = Operator
 
@@ -105,12 +105,12 @@ class FiniteCodes:
         self._runs: dict[tuple[Predicate, ...], list[tuple[int, int]]] = {}
 
     def runs(self, predicates: tuple[Predicate, ...]) -> list[tuple[int, int]]:
-        """What the predicates admit together, as runs of codes."""
+        """What the predicates admit together, as runs of codes; `NOTHING` alone if nothing."""
         found = self._runs.get(predicates)
         if found is None:
             if len(self._runs) > _MOST_RUNS:
                 self._runs.clear()
-            found = self._runs[predicates] = _as_runs(sorted(self._admitted(predicates)))
+            found = self._runs[predicates] = _as_runs(sorted(self._admitted(predicates))) or [NOTHING]
         return found
 
     def _admitted(self, predicates: tuple[Predicate, ...]) -> list[int]:
@@ -127,6 +127,8 @@ class FiniteCodes:
         ]
 
 
+NOTHING = (1, 0)
+"""The run that no code is in: what a domain that may still grow admits as yet."""
 _BY_ORDER = (_O.EQ, _O.LT, _O.LE, _O.GT, _O.GE)
 _MOST_RUNS = 10_000
 

@@ -22,13 +22,15 @@ from tamis.language import parse
 from tamis.model import Boolean, Finite, Integer, Kind, Number, Operator, Predicate, Schema, String, Untyped
 from tamis.model.values import string
 from tamis.segments.constraints import ANY, CODES, MISSING, Bound, Piece, Pieces, Slot
-from tamis.segments.intervals import past_prefix
+from tamis.segments.intervals import NOTHING, past_prefix
 
 __all__ = ["Reading", "read_texts"]
 
 _EQ, _NE, _LT, _LE, _GT, _GE, _CONTAINS, _IN, _STARTS, _PRESENT, _MISSING = range(len(lexing.OPERATORS))
 _LOWER, _UPPER = (_GT, _GE), (_LT, _LE)
 _OPERATOR = {at: Operator(text) for at, text in enumerate(lexing.OPERATORS)}
+_MOST_LISTED = 64
+"""An `in` of more members goes to the parser, which sorts them."""
 _TEXT = (lexing.STRING, lexing.WORD)
 
 Rows = npt.NDArray[np.int64]
@@ -116,6 +118,8 @@ class _Reader:
         if not len(same):
             return
         left, right = order[same], order[same + 1]
+        long = same[:-_MOST_LISTED][same[_MOST_LISTED:] == same[:-_MOST_LISTED] + _MOST_LISTED]
+        self.odd[tests.row[order[long]]] = True
         both_in = (tests.operator[left] == _IN) & (tests.operator[right] == _IN)
         alike = tests.constant_class[left] == tests.constant_class[right]
         low_high = np.isin(tests.operator[left], _LOWER) & np.isin(tests.operator[right], _UPPER)
@@ -262,7 +266,7 @@ class _Reader:
                 self.odd[rows] = True
                 continue
             runs = codes.runs((Predicate(slot.attribute, meaning, string(name)),))
-            self.dead[rows] |= not runs
+            self.dead[rows] |= runs == [NOTHING] and not domain.grows
             for low, high in runs:
                 bounds = (Bound(np.full(len(rows), edge, np.int64), False) for edge in (low, high))
                 pieces.append(Piece(slot, CODES, rows, *bounds))

@@ -42,6 +42,13 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     """Write atomically; on any failure the old file stays and nothing half-written is left."""
     body = _encode(snapshot)
     header = _MAGIC + bytes([_VERSION]) + xxhash.xxh3_64_digest(body)
+    try:
+        _replace(path, header, body)
+    except (OSError, ValueError) as error:  # ValueError: a path with a null byte, or with no name at all
+        raise SegmentError(f"cannot write here: {getattr(error, 'strerror', None) or error}", str(path)) from None
+
+
+def _replace(path: Path, header: bytes, body: memoryview) -> None:
     temporary = path.with_name(f".{path.name}.{token_hex(4)}")  # opened plainly, so it has the user's permissions
     with temporary.open("xb") as file:
         try:
@@ -83,8 +90,8 @@ def read_snapshot(path: Path) -> Snapshot:
     """The snapshot in a file, or `SegmentError`."""
     try:
         content = path.read_bytes()
-    except OSError as error:
-        raise SegmentError(f"expected a saved engine: {error.strerror}", str(path)) from None
+    except (OSError, ValueError) as error:
+        raise SegmentError(f"expected a saved engine: {getattr(error, 'strerror', None) or error}", str(path)) from None
     body = _checked_body(content, str(path))
     try:
         table = pa.ipc.open_stream(body).read_all()

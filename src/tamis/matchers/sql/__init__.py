@@ -26,7 +26,7 @@ import numpy.typing as npt
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.front import as_six
-from tamis.matchers.registry import Batch
+from tamis.matchers.roster import Batch
 from tamis.matchers.sql.databases import Database, open_database
 from tamis.matchers.sql.keys import KINDS, key
 from tamis.model import Event, Operator, Predicate, Schema, Value
@@ -85,12 +85,12 @@ class _Sql(Algorithm):
     def _erase(self, batch: Batch) -> None: ...
 
     def _insert(self, batch: Batch) -> None:
-        self._asks = grown(self._asks, self._registry.predicate_count)
+        self._asks = grown(self._asks, self._roster.predicate_count)
         for pid, _ in batch.changed:
             self._asks[pid] = bool(self._tests(pid))
         asked = batch.only(self._asks[batch.pids])
         self._asked, self._doubtful = (
-            grown(array, self._registry.row_count) for array in (self._asked, self._doubtful)
+            grown(array, self._roster.row_count) for array in (self._asked, self._doubtful)
         )
         self._asked[batch.rows] = asked.sizes
         self._doubtful[batch.rows] = asked.sizes < batch.sizes
@@ -115,8 +115,8 @@ class _Sql(Algorithm):
 
     def _tests(self, pid: int) -> list[tuple[str, str, str]]:
         """The predicate as rows (op, kind, val), any of which is enough; none if SQL is not asked about it."""
-        predicate = self._registry.predicates[pid]
-        return [] if predicate is None else _as_rows(self._registry.schema, predicate)
+        predicate = self._roster.predicates[pid]
+        return [] if predicate is None else _as_rows(self._roster.schema, predicate)
 
     def _rows_of(self, pids: Ids) -> dict[str, list[int] | list[str]]:
         """Columns of a predicate table, a row per test, and in `at` the place in `pids` that it comes from."""
@@ -124,7 +124,7 @@ class _Sql(Algorithm):
         attr: list[int] = []
         rows: list[tuple[str, str, str]] = []
         for place, pid in enumerate(pids.tolist()):
-            attribute = self._registry.attribute_number(self._registry.predicate(pid).attribute)
+            attribute = self._roster.attribute_number(self._roster.predicate(pid).attribute)
             for row in self._tests(pid):
                 at.append(place)
                 attr.append(attribute)
@@ -136,16 +136,16 @@ class _Sql(Algorithm):
         values = [
             parameter
             for name, given in event.values.items()
-            if (number := self._registry.attributes.get(name)) is not None
+            if (number := self._roster.attributes.get(name)) is not None
             for value in given
             for parameter in (number, KINDS[value.kind], key(value))
         ]
         if len(values) > 3 * _MOST_VALUES:
-            found = np.array([row for rows in self._registry.subscriptions.values() for row in rows], np.int32)
-            return self._registry.verified(found, np.ones(len(found), np.bool_), event, self._work)
+            found = np.array([row for rows in self._roster.subscriptions.values() for row in rows], np.int32)
+            return self._roster.verified(found, np.ones(len(found), np.bool_), event, self._work)
         rows = self._ask(values) if values else np.empty(0, np.int32)
         rows = np.concatenate([rows, np.fromiter(self._unasked, np.int32)])
-        return self._registry.verified(rows, self._doubtful[rows], event, self._work)
+        return self._roster.verified(rows, self._doubtful[rows], event, self._work)
 
     def _ask(self, values: list[int | str]) -> Ids:
         mark = self._database.mark
@@ -156,7 +156,7 @@ class _Sql(Algorithm):
         return {"database": type(self._database).__name__, "unasked": len(self._unasked)}
 
     def _check(self) -> None:
-        live = {row for rows in self._registry.subscriptions.values() for row in rows}
+        live = {row for rows in self._roster.subscriptions.values() for row in rows}
         assert self._unasked <= live, "a row that is gone is still verified"
 
 

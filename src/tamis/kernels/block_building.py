@@ -1,0 +1,111 @@
+"""Building bitmap blocks: members' intervals to toggles, toggles to bases. `kernels.blocks` says what these are."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.kernels.blocks import WORDS
+from tamis.kernels.conjunctions import Intervals
+from tamis.kernels.jit import kernel
+
+__all__ = ["count_bases", "fill_bases", "find_toggles", "place_bases", "sort_toggles"]
+
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+
+@kernel
+def find_toggles(
+    intervals: Intervals, order: Longs, block: Ints, entry_of: Ints, cursor: Longs,
+    code: Ints, bit: npt.NDArray[np.uint16], free: Words,
+) -> None:  # fmt: skip
+    """The two toggles of each interval, where `cursor` says its entry's come, and the bits of who uses the slot cleared.
+
+    `entry_of` is per interval in the order that `order` visits them; `free` comes in with a one for every member.
+    """
+    first, visited = 0, 0
+    for at in range(len(order)):
+        if at > 0 and block[at] != block[at - 1]:
+            first = at
+        member = at - first
+        c = order[at]
+        for i in range(intervals.start[c], intervals.start[c + 1]):
+            entry = entry_of[visited]
+            visited += 1
+            free[entry * WORDS + (member >> 6)] &= ~(np.uint64(1) << np.uint64(member & 63))
+            t = cursor[entry]
+            code[t], code[t + 1] = intervals.low[i], intervals.high[i] + 1
+            bit[t], bit[t + 1] = member, member
+            cursor[entry] = t + 2
+
+
+@kernel
+def sort_toggles(start: Longs, code: Ints, bit: npt.NDArray[np.uint16]) -> None:
+    """Each entry's toggles by code."""
+    for entry in range(len(start) - 1):
+        first, last = start[entry], start[entry + 1]
+        order = np.argsort(code[first:last])
+        code[first:last] = code[first:last][order]
+        bit[first:last] = bit[first:last][order]
+
+
+@kernel
+def count_bases(start: Longs, code: Ints, most: int, spacing: int, counts: Ints, few: npt.NDArray[np.bool_]) -> None:
+    """How many bases each entry gets: one at code 0 and, if there are few, one at each code where bits flip."""
+    for entry in range(len(start) - 1):
+        first, last = start[entry], start[entry + 1]
+        distinct = 1
+        for t in range(first, last):
+            previous = code[t - 1] if t > first else 0
+            if code[t] != previous:
+                distinct += 1
+        few[entry] = distinct <= most
+        counts[entry] = distinct if distinct <= most else 1 + (last - first) // spacing
+
+
+@kernel
+def place_bases(
+    start: Longs, code: Ints, spacing: int, few: npt.NDArray[np.bool_],
+    base_start: Ints, base_code: Ints, base_toggle: Longs,
+) -> None:  # fmt: skip
+    """Per base its code, and how many toggles (of all entries) come before or with it."""
+    for entry in range(len(start) - 1):
+        first, last = start[entry], start[entry + 1]
+        base = base_start[entry]
+        base_code[base] = 0
+        t = first
+        while t < last and code[t] == 0:
+            t += 1
+        base_toggle[base] = t if few[entry] else first
+        if few[entry]:
+            while t < last:
+                base += 1
+                base_code[base] = code[t]
+                while t < last and code[t] == base_code[base]:
+                    t += 1
+                base_toggle[base] = t
+        else:
+            for number in range(1, base_start[entry + 1] - base):
+                base_toggle[base + number] = first + number * spacing
+                base_code[base + number] = code[first + number * spacing - 1]
+
+
+@kernel
+def fill_bases(
+    start: Longs, bit: npt.NDArray[np.uint16], base_start: Ints, base_toggle: Longs, free: Words, bits: Words
+) -> None:
+    """The bitmap of each base: who does not use the slot, flipped by all toggles before it."""
+    state = np.empty(WORDS, np.uint64)
+    for entry in range(len(start) - 1):
+        for w in range(WORDS):
+            state[w] = free[entry * WORDS + w]
+        t = start[entry]
+        for base in range(base_start[entry], base_start[entry + 1]):
+            while t < base_toggle[base]:
+                member = np.int64(bit[t])
+                state[member >> 6] ^= np.uint64(1) << np.uint64(member & 63)
+                t += 1
+            for w in range(WORDS):
+                bits[base * WORDS + w] = state[w]

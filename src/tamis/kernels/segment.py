@@ -1,0 +1,57 @@
+"""One segment against a run of encoded events: find, count, then list.
+
+The caller cuts a batch into runs whose bitmaps fit the cache, calls `find` for each, makes room, and calls `write`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.kernels.blocks import WORDS, Blocks, Events, match_blocks
+from tamis.kernels.clusters import Clusters, match_clusters
+from tamis.kernels.jit import kernel
+from tamis.kernels.rows import Places, count_hits, count_members, list_hits, list_members
+
+__all__ = ["find", "write"]
+
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+
+@kernel
+def find(
+    blocks: Blocks, sizes: Ints, clusters: Clusters, places: Places, events: Events, first: int, last: int,
+    hits: Words, found: Ints, found_start: Longs, counts: Longs, work: Longs,
+) -> int:  # fmt: skip
+    """What events first to last satisfy: bitmaps in `hits`, cluster members in `found`, live rows in `counts`.
+
+    The value is -1 if `found` is too short, 0 else.
+    """
+    match_blocks(blocks, sizes, events, first, last, hits)
+    n = 0
+    for event in range(first, last):
+        found_start[event - first] = n
+        n = match_clusters(clusters, events, event, found, n, work)
+        if n < 0:
+            return -1
+        members = count_members(places, found, found_start[event - first], n)
+        counts[event - first] += count_hits(places, hits, WORDS, len(sizes), event - first) + members
+    found_start[last - first] = n
+    return 0
+
+
+@kernel
+def write(
+    places: Places, block_count: int, hits: Words, found: Ints, found_start: Longs, base: int, out: Ints, at: Longs
+) -> None:
+    """List the rows of each event from `out[at[event]]` on, `base` added to each; `at` moves on."""
+    for event in range(len(at)):
+        first = at[event]
+        n = list_hits(places, hits, WORDS, block_count, event, out, first)
+        n = list_members(places, found, found_start[event], found_start[event + 1], out, n)
+        if base != 0:
+            for i in range(first, n):
+                out[i] += base
+        at[event] = n

@@ -1,0 +1,279 @@
+"""Texts → the arrays of a segment: read, code, choose homes, lay out blocks and clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.kernels import block_building
+from tamis.kernels.blocks import WORDS, Blocks
+from tamis.kernels.clusters import Clusters, find_buckets
+from tamis.kernels.conjunctions import Intervals
+from tamis.kernels.rows import Places
+from tamis.model import Schema
+from tamis.segments.coding import Coded, Columns, code_reading, take
+from tamis.segments.homes import Access, Homes, choose_homes, key_points
+from tamis.segments.reading import Reading
+from tamis.segments.statistics import Statistics
+from tamis.segments.tuning import DEFAULT, Tuning
+
+__all__ = ["Layout", "build_layout"]
+
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything a segment matches with. `owner` is the text of each row, -1 for padding."""
+
+    columns: Columns
+    blocks: Blocks
+    block_sizes: Ints
+    clusters: Clusters
+    places: Places
+    owner: Longs
+    canon: Ints | None
+    """Where texts have several conjunctions: each row's first sibling."""
+    linked: npt.NDArray[np.bool_]
+    """Rows whose conjunction compares attributes with each other."""
+    counts: dict[str, int]
+
+
+def build_layout(
+    reading: Reading, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT
+) -> Layout:
+    coded = code_reading(reading, schema)
+    shared = np.diff(coded.owner_start) > 1
+    homes = choose_homes(coded.columns, coded.intervals, shared, statistics, tuning)
+    blocks, sizes = _build_blocks(coded, homes, tuning)
+    clusters, filed = _build_clusters(coded, homes.accesses)
+    places, owner, conjunction = _place_rows(coded, homes, filed)
+    counts = {
+        "conjunctions": len(shared),
+        "in_blocks": int(sizes.sum()),
+        "in_clusters": sum(len(one.conjunctions) for one in homes.accesses if one.hashed),
+        "in_lists": sum(len(one.conjunctions) for one in homes.accesses if not one.hashed),
+        "blocks": len(sizes),
+        "accesses": len(homes.accesses),
+    }
+    linked = _linked(coded, conjunction)
+    return Layout(coded.columns, blocks, sizes, clusters, places, owner, _canon(owner), linked, counts)
+
+
+def _linked(coded: Coded, conjunction: Longs) -> npt.NDArray[np.bool_]:
+    links = coded.columns.slot_column >= len(coded.columns.attributes)
+    found = np.zeros(len(coded.intervals.start), np.bool_)
+    if links.any():
+        of = np.repeat(np.arange(len(coded.intervals.start) - 1), np.diff(coded.intervals.start))
+        found[of[links[coded.intervals.slot]]] = True
+    return found[conjunction]  # -1 is padding and falls on the spare last entry
+
+
+def _canon(owner: Longs) -> Ints | None:
+    real = np.nonzero(owner >= 0)[0]
+    unique, first, of = np.unique(owner[real], return_index=True, return_inverse=True)
+    if len(unique) == len(real):
+        return None
+    canon = np.arange(len(owner), dtype=np.int32)
+    canon[real] = real[first][of]
+    return canon
+
+
+# -- blocks -------------------------------------------------------------------------------------------------------
+
+
+def _build_blocks(coded: Coded, homes: Homes, tuning: Tuning) -> tuple[Blocks, Ints]:
+    runs = homes.single_blocks + homes.group_blocks
+    sizes = np.array([len(run) for run in runs], np.int32)
+    order = np.concatenate(runs) if runs else np.empty(0, np.int64)
+    block = np.repeat(np.arange(len(runs), dtype=np.int32), sizes)
+    mine = take(coded.intervals, order)
+    slots = len(coded.columns.slot_column)
+    lengths = np.diff(mine.start)
+    keys = np.repeat(block, lengths).astype(np.int64) * slots + mine.slot
+    entries, entry_of = np.unique(keys, return_inverse=True)
+    entry_of = entry_of.astype(np.int32)
+    entries, entry_of = _most_used_first(entries, entry_of, mine, lengths, slots)
+    entry_block, entry_slot = entries // slots, (entries % slots).astype(np.int32)
+    toggle_start = np.r_[0, np.cumsum(2 * np.bincount(entry_of, minlength=len(entries)))].astype(np.int64)
+    toggle_code, toggle_bit = np.empty(toggle_start[-1], np.int32), np.empty(toggle_start[-1], np.uint16)
+    free = _ones(sizes)[entry_block].reshape(-1)
+    block_building.find_toggles(
+        mine, np.arange(len(order)), block, entry_of, toggle_start[:-1].copy(), toggle_code, toggle_bit, free
+    )
+    block_building.sort_toggles(toggle_start, toggle_code, toggle_bit)
+    bases = _build_bases(toggle_start, toggle_code, toggle_bit, free, tuning)
+    columns = coded.columns
+    start = np.searchsorted(entry_block, np.arange(len(runs) + 1)).astype(np.int32)
+    needed = _needed(entry_of, mine, lengths, sizes[entry_block])
+    return Blocks(start, columns.slot_column[entry_slot], columns.slot_mode[entry_slot], needed, *bases), sizes
+
+
+def _most_used_first(entries: Longs, entry_of: Ints, mine: Intervals, lengths: Longs, slots: int) -> tuple[Longs, Ints]:
+    """Within a block, the entries that most members use come first: they leave the fewest standing."""
+    users = _users(entry_of, mine, lengths, len(entries))
+    order = np.lexsort((-users, entries // slots))
+    rank = np.empty(len(entries), np.int32)
+    rank[order] = np.arange(len(entries), dtype=np.int32)
+    return entries[order], rank[entry_of]
+
+
+def _firsts(mine: Intervals, lengths: Longs) -> npt.NDArray[np.bool_]:
+    """Intervals that are the first of their conjunction and slot."""
+    first = np.ones(len(mine.slot), np.bool_)
+    of = np.repeat(np.arange(len(lengths)), lengths)
+    first[1:] = (mine.slot[1:] != mine.slot[:-1]) | (of[1:] != of[:-1])
+    return first
+
+
+def _users(entry_of: Ints, mine: Intervals, lengths: Longs, entries: int) -> Longs:
+    return np.bincount(entry_of[_firsts(mine, lengths)], minlength=entries)
+
+
+def _needed(entry_of: Ints, mine: Intervals, lengths: Longs, sizes: Ints) -> npt.NDArray[np.uint8]:
+    users = _users(entry_of, mine, lengths, len(sizes))
+    without = np.bincount(entry_of[mine.low == 0], minlength=len(sizes))
+    return ((users == sizes) & (without == 0)).astype(np.uint8)
+
+
+def _ones(sizes: Ints) -> npt.NDArray[np.uint64]:
+    """Per block a bitmap with a one for each member."""
+    room = np.clip(sizes[:, None] - 64 * np.arange(WORDS), 0, 64).astype(np.uint64)
+    full = np.uint64(0xFFFFFFFFFFFFFFFF)
+    partial = (np.uint64(1) << np.minimum(room, np.uint64(63))) - np.uint64(1)
+    return np.where(room == 64, full, partial)
+
+
+def _build_bases(
+    start: Longs, code: Ints, bit: npt.NDArray[np.uint16], free: npt.NDArray[np.uint64], tuning: Tuning
+) -> tuple[
+    Ints, Ints, Ints, Ints, npt.NDArray[np.uint64], Ints, npt.NDArray[np.uint16]
+]:  # fmt: skip
+    entries = len(start) - 1
+    counts, few = np.empty(entries, np.int32), np.empty(entries, np.bool_)
+    block_building.count_bases(start, code, tuning.few, tuning.spacing, counts, few)
+    base_start = np.r_[0, np.cumsum(counts)].astype(np.int32)
+    base_code, base_toggle = np.empty(base_start[-1], np.int32), np.empty(base_start[-1], np.int64)
+    block_building.place_bases(start, code, tuning.spacing, few, base_start, base_code, base_toggle)
+    bits = np.empty(int(base_start[-1]) * WORDS, np.uint64)
+    block_building.fill_bases(start, bit, base_start, base_toggle, free, bits)
+    # Entries with a base at every toggle need none of their toggles; the others keep theirs, moved together.
+    kept = np.repeat(~few, np.diff(start))
+    moved = np.r_[0, np.cumsum(kept)]
+    base_few = np.repeat(few, counts)
+    last = np.repeat(start[1:], counts)
+    base_end = np.r_[base_toggle[1:], start[-1:]]
+    final = np.zeros(len(base_toggle), np.bool_)
+    final[base_start[1:] - 1] = True
+    base_end = np.where(final, last, base_end)
+    first, end = moved[base_toggle], np.where(base_few, moved[base_toggle], moved[base_end])
+    return base_start, base_code, first.astype(np.int32), end.astype(np.int32), bits, code[kept], bit[kept]
+
+
+# -- clusters -----------------------------------------------------------------------------------------------------
+
+
+def _build_clusters(coded: Coded, accesses: list[Access]) -> tuple[Clusters, Longs]:
+    """The clusters, and the conjunction of each member."""
+    filed: list[Longs] = [np.empty(0, np.int64)]
+    keys: list[npt.NDArray[np.uint64]] = [np.empty(0, np.uint64)]
+    buckets: list[Ints] = [np.empty(0, np.int32)]
+    bucket_start, bucket_bits = [], []
+    members = 0
+    for access in accesses:
+        bits = max(0, int(len(access.keys) - 1).bit_length()) if access.hashed else 0
+        place = np.zeros(len(access.keys), np.int64)
+        find_buckets(access.keys, bits, place)
+        order = np.lexsort((access.keys, place))
+        bucket_start.append(sum(map(len, buckets)))
+        bucket_bits.append(bits)
+        buckets.append((members + np.searchsorted(place[order], np.arange((1 << bits) + 1))).astype(np.int32))
+        filed.append(access.conjunctions[order])
+        keys.append(access.keys[order])
+        members += len(order)
+    conjunctions = np.concatenate(filed)
+    rest = _rest(coded, accesses, conjunctions)
+    column_start = np.r_[0, np.cumsum([len(access.columns) for access in accesses])].astype(np.int32)
+    clusters = Clusters(
+        column_start,
+        np.array([column for access in accesses for column in access.columns], np.int32),
+        np.array([shift for access in accesses for shift in access.shifts], np.int32),
+        np.array([access.hashed for access in accesses], np.uint8),
+        np.array(bucket_start, np.int32),
+        np.array(bucket_bits, np.int32),
+        np.concatenate(buckets),
+        np.concatenate(keys),
+        rest.start.astype(np.int32),
+        rest.slot,
+        rest.low,
+        rest.high,
+        coded.columns.slot_column,
+        coded.columns.slot_mode,
+    )
+    return clusters, conjunctions
+
+
+def _rest(coded: Coded, accesses: list[Access], conjunctions: Longs) -> Intervals:
+    """Each member's intervals but for the ones its key stands for."""
+    mine = take(coded.intervals, conjunctions)
+    lengths = np.diff(mine.start)
+    of = np.repeat(np.arange(len(conjunctions)), lengths)
+    number = np.repeat(np.arange(len(accesses)), [len(access.conjunctions) for access in accesses])
+    column = coded.columns.slot_column[mine.slot]
+    uses = np.zeros((len(accesses) + 1, coded.columns.count + 1), np.bool_)
+    for at, access in enumerate(accesses):
+        if access.hashed:
+            uses[at, list(access.columns)] = True
+    keyed = key_points(coded.columns, mine)
+    if len(of):
+        keyed &= uses[number[of], column]
+    kept = ~keyed
+    start = np.r_[0, np.cumsum(np.bincount(of[kept], minlength=len(conjunctions)))].astype(np.int64)
+    return Intervals(start, mine.slot[kept], mine.low[kept], mine.high[kept])
+
+
+# -- rows ---------------------------------------------------------------------------------------------------------
+
+
+def _place_rows(coded: Coded, homes: Homes, filed: Longs) -> tuple[Places, Longs, Longs]:
+    """Rows block by block, then cluster member by member; the text and the conjunction of each row."""
+    lengths = np.diff(coded.owner_start)
+    row = 0
+    block_row: list[int] = []
+    order: list[Longs] = []
+    for run in homes.single_blocks:
+        block_row.append(row)
+        padding = -len(run) % 64
+        order += [run, np.full(padding, -1, np.int64)]
+        row += len(run) + padding
+    grouped = np.concatenate(homes.group_blocks) if homes.group_blocks else np.empty(0, np.int64)
+    group_start = row + np.r_[0, np.cumsum(lengths[grouped])]
+    group_first = np.r_[0, np.cumsum([len(run) for run in homes.group_blocks])][:-1]
+    member_row = int(group_start[-1]) + np.r_[0, np.cumsum(lengths[filed])]
+    rest = np.concatenate([grouped, filed])
+    total = int(member_row[-1])
+    conjunction = np.concatenate([*order, np.repeat(rest, lengths[rest])])
+    owner = np.full(total, -1, np.int64)
+    real = np.nonzero(conjunction[:row] >= 0)[0]
+    owner[real] = coded.owners[coded.owner_start[conjunction[real]]]
+    owner[row:] = _owners_of(coded, rest)
+    places = Places(
+        len(homes.single_blocks),
+        np.array(block_row, np.int32),
+        group_start.astype(np.int32),
+        group_first.astype(np.int32),
+        member_row.astype(np.int32),
+        np.full(total // 64 + 1 + WORDS, 0xFFFFFFFFFFFFFFFF, np.uint64),
+        0,
+    )
+    return places, owner, conjunction
+
+
+def _owners_of(coded: Coded, chosen: Longs) -> Longs:
+    """The owners of some conjunctions, one after another."""
+    lengths = np.diff(coded.owner_start)[chosen]
+    at = np.repeat(coded.owner_start[chosen] - np.r_[0, np.cumsum(lengths)][:-1], lengths)
+    return coded.owners[at + np.arange(int(lengths.sum()))]

@@ -1,0 +1,202 @@
+"""Values → small integers, once, at the edge; exact for any integer, float or string.
+
+An attribute's codes run over what its constants can tell apart. Code 0 is *missing*. Then each kind has a range: the
+k-th constant in order is `base + 2k + 1`, and `base + 2k` is the gap before it, so that every comparison with a
+constant is a comparison of integers. The names of a finite domain are numbered from 1 without gaps.
+
+    constants 10 and 20:      x < 10   10   10 < x < 20   20   x > 20
+                    code:       1       2        3         4      5
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.model import Kind, Value
+from tamis.segments.constraints import ANY, CODES, MISSING, Bound, Column, Piece
+from tamis.segments.statistics import AttributeStatistics
+
+__all__ = ["AttributeCodes", "Dictionary", "dictionary_of"]
+
+Codes = npt.NDArray[np.int32]
+_EXACT = 2**53
+_LOOKUP_SPAN = 1 << 17
+
+
+class Dictionary:
+    """The constants of one attribute and kind, sorted: an int64, float64, object or Arrow string array."""
+
+    def __init__(self, constants: Column, ordered: bool = True) -> None:
+        self.constants = constants
+        self.ordered = ordered
+        """Whether any constraint needs to know where between the constants an unknown string lies."""
+
+    def __len__(self) -> int:
+        return len(self.constants)
+
+    @cached_property
+    def listed(self) -> list[Any]:
+        return list(self.constants.to_pylist() if isinstance(self.constants, pa.Array) else self.constants.tolist())
+
+    @cached_property
+    def _known(self) -> dict[Any, int]:
+        return {one: at for at, one in enumerate(self.listed)}
+
+    @cached_property
+    def _reals(self) -> npt.NDArray[np.float64] | None:
+        """The constants as doubles, if that loses nothing."""
+        assert not isinstance(self.constants, pa.Array)
+        if self.constants.dtype == np.float64:
+            return self.constants
+        if self.constants.dtype == np.int64 and _all_exact(self.constants):
+            return self.constants.astype(np.float64)
+        return None
+
+    @cached_property
+    def _lookup(self) -> Codes | None:
+        """Places of whole numbers in a short range: entry 0 is below it, the last above it."""
+        assert not isinstance(self.constants, pa.Array)
+        if self.constants.dtype != np.int64 or not len(self) or not _all_exact(self.constants):
+            return None
+        span = int(self.constants[-1]) - int(self.constants[0])
+        if span > _LOOKUP_SPAN:
+            return None
+        return _places(self.constants, np.arange(span + 3, dtype=np.int64) + (self.constants[0] - 1))
+
+    def place(self, data: Any) -> int:
+        """Twice the rank, plus one if the value is a constant itself."""
+        known = self._known.get(data)
+        if known is not None:
+            return 2 * known + 1
+        return 2 * bisect_left(self.listed, data) if self.ordered else 0
+
+    def places(self, values: Column) -> Codes:
+        """`place` of a whole column."""
+        if isinstance(values, pa.Array):
+            return self._string_places(values)
+        assert not isinstance(self.constants, pa.Array)
+        if values.dtype == np.int64 and self.constants.dtype == np.int64:
+            if self._lookup is not None:
+                low = self.constants[0] - 1
+                return self._lookup[np.clip(values, low, self.constants[-1] + 1) - low]
+            return _places(self.constants, values)
+        if self._reals is not None and values.dtype != object:
+            if values.dtype == np.float64 or _all_exact(values):
+                return _places(self._reals, values.astype(np.float64))
+        return np.array([self.place(one) for one in values.tolist()], np.int32)
+
+    def _string_places(self, values: pa.Array) -> Codes:
+        found = pc.index_in(values, value_set=self.constants)
+        places = 2 * pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32) + 1
+        unknown = places < 0
+        if not self.ordered:
+            places[unknown] = 0
+        elif unknown.any():
+            places[unknown] = [
+                2 * bisect_left(self.listed, text) for text in values.filter(pa.array(unknown)).to_pylist()
+            ]
+        return places
+
+
+def _all_exact(wholes: npt.NDArray[np.int64]) -> bool:
+    """Whether every number is also a double; `abs` would overflow for the least of them."""
+    return bool(((wholes >= -_EXACT) & (wholes <= _EXACT)).all())
+
+
+def _places(constants: npt.NDArray[Any], values: npt.NDArray[Any]) -> Codes:
+    at = np.searchsorted(constants, values)
+    hit = constants[np.minimum(at, len(constants) - 1)] == values if len(constants) else np.zeros(len(values), np.bool_)
+    return (2 * at + hit).astype(np.int32)
+
+
+def dictionary_of(columns: list[Column], ordered: bool) -> Dictionary:
+    """The distinct constants of several columns, sorted."""
+    if isinstance(columns[0], pa.Array):
+        distinct = pc.unique(pa.chunked_array([column.cast(pa.string()) for column in columns]))
+        return Dictionary(distinct.take(pc.array_sort_indices(distinct)), ordered)
+    types = {column.dtype for column in columns if not isinstance(column, pa.Array)}
+    if len(types) == 1 and object not in types:
+        return Dictionary(np.unique(np.concatenate(columns)), ordered)
+    numbers = {one for column in columns for one in column.tolist()}
+    exact = [one for one in numbers if isinstance(one, float) or abs(one) <= _EXACT]
+    if len(exact) == len(numbers):
+        return Dictionary(np.array(sorted(float(one) for one in numbers), np.float64), ordered)
+    found = np.empty(len(numbers), object)
+    found[:] = sorted(numbers)
+    return Dictionary(found, ordered)
+
+
+class AttributeCodes:
+    """All codes of one attribute: a range per kind, or a finite domain's names."""
+
+    def __init__(
+        self, dictionaries: dict[int, Dictionary], names: dict[str, int] | None = None, domain_size: int | None = None
+    ) -> None:
+        self.domain_size = domain_size
+        self.dictionaries = dictionaries
+        self.names = names
+        self.base: dict[int, int] = {}
+        following = 1
+        for kind in Kind:
+            self.base[kind] = following
+            following += 2 * len(dictionaries[kind]) + 1 if kind in dictionaries else 1
+        self.last = len(names) if names is not None else following - 1
+
+    def code(self, value: Value) -> int:
+        """The code of one value."""
+        if self.names is not None:
+            return self.names[str(value.data)]
+        dictionary = self.dictionaries.get(value.kind)
+        return self.base[value.kind] + (dictionary.place(value.data) if dictionary is not None else 0)
+
+    def codes(self, kind: int, values: Column) -> Codes:
+        """The codes of a column of one kind."""
+        if self.names is not None:
+            assert isinstance(values, pa.Array)
+            encoded = values.dictionary_encode()
+            table = np.array([self.names[name] for name in encoded.dictionary.to_pylist()] or [0], np.int32)
+            return table[encoded.indices.to_numpy()]
+        dictionary = self.dictionaries.get(kind)
+        if dictionary is None:
+            return np.full(len(values), self.base[kind], np.int32)
+        return dictionary.places(values) + np.int32(self.base[kind])
+
+    def chances(self, statistics: AttributeStatistics | None) -> npt.NDArray[np.float64]:
+        """Per code, how likely an event has it. Without statistics every constant in use is as likely as another."""
+        if statistics is None:
+            constants = len(self.names) if self.names is not None else sum(map(len, self.dictionaries.values()))
+            return np.full(self.last + 1, 1.0 / max(constants, self.domain_size or 1, 1))
+        table = np.full(self.last + 1, statistics.other)
+        for value, share in statistics.frequent.items():
+            if self.names is None or value.data in self.names:
+                table[self.code(value)] = share
+        return table
+
+    def range(self, piece: Piece) -> tuple[Codes, Codes]:
+        """A piece's interval in codes, low and high per conjunction; low > high where nothing lies between."""
+        count = len(piece.conjunctions)
+        if piece.kind in (ANY, MISSING):
+            edges = (1, self.last) if piece.kind == ANY else (0, 0)
+            return np.full(count, edges[0], np.int32), np.full(count, edges[1], np.int32)
+        if piece.kind == CODES:
+            assert piece.low is not None
+            assert piece.high is not None
+            return np.asarray(piece.low.values, np.int32), np.asarray(piece.high.values, np.int32)
+        dictionary = self.dictionaries.get(piece.kind)
+        top = 2 * len(dictionary) if dictionary is not None else 0
+        base = self.base[piece.kind]
+        return self._edge(piece.low, piece.kind, base, +1, count), self._edge(
+            piece.high, piece.kind, base + top, -1, count
+        )
+
+    def _edge(self, bound: Bound | None, kind: int, unbounded: int, inward: int, count: int) -> Codes:
+        if bound is None:
+            return np.full(count, unbounded, np.int32)
+        return self.codes(kind, bound.values) + np.int32(inward if bound.open else 0)

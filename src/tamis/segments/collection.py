@@ -1,0 +1,432 @@
+"""All subscriptions of one engine: immutable segments, a small delta, and the marks of the dead.
+
+As in a log-structured store, `subscribe` and `unsubscribe` touch the delta and the marks only; a delta that is read from
+is frozen into a segment, and segments of similar size are merged, large ones in the background. A reader takes a
+*snapshot*, a tuple of segments and the delta as they are, and is never blocked while it matches; a writer
+replaces what it changes and alters nothing that a snapshot holds.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import UnknownSubscription
+from tamis.kernels.rows import once
+from tamis.language import parse
+from tamis.matchers.naive import conjunction_holds
+from tamis.model import Conjunction, Event, Schema, SubscriptionId
+from tamis.segments.encoding import encode_batch
+from tamis.segments.events import Batch, batch_of_events
+from tamis.segments.ids import IdColumn
+from tamis.segments.matching import count_matches, list_matches
+from tamis.segments.segment import Compiled, Segment, compile_segment
+from tamis.segments.statistics import Statistics
+from tamis.segments.tuning import DEFAULT, Tuning
+
+__all__ = ["Answer", "Applied", "Collection", "Snapshot"]
+
+Longs = npt.NDArray[np.int64]
+
+_SMALL_DELTA = 16
+"""A single event is held against so few new subscriptions one by one; more, or a batch, freeze the delta."""
+_FULL_DELTA = 20_000
+"""A delta that nobody reads is frozen when it has grown to this."""
+_QUICK = 20_000
+"""Merges of up to so many subscriptions are done at once; larger ones in the background."""
+_LARGEST = 1 << 20
+"""Segments of this size are not merged any further."""
+_RATIO = 3
+"""A segment is merged into its elder if that one is at most so many times as large."""
+
+
+_COUNTED = ("conjunctions", "in_blocks", "in_clusters", "in_lists", "blocks", "accesses", "index_bytes", "id_bytes")
+
+
+class Delta(NamedTuple):
+    """A subscription that no segment has yet."""
+
+    text: str
+    conjunctions: tuple[Conjunction, ...]
+    number: int
+
+
+class Applied(NamedTuple):
+    """What a write did."""
+
+    subscribed: int
+    replaced: int
+    never: tuple[SubscriptionId, ...]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a reader sees."""
+
+    segments: tuple[Segment, ...]
+    delta: Mapping[SubscriptionId, Delta]
+
+
+class Answer(NamedTuple):
+    """Rows as compressed sparse rows; row r of segment s is `bases[s] + r`."""
+
+    offsets: Longs
+    rows: npt.NDArray[np.int32]
+    segments: tuple[Segment, ...]
+    bases: list[int]
+
+
+class Collection:
+    """The subscriptions under one schema."""
+
+    def __init__(self, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT) -> None:
+        self.schema = schema
+        self.tuning = tuning
+        self.statistics = statistics
+        self._lock = threading.RLock()
+        self._segments: tuple[Segment, ...] = ()
+        self._delta: dict[SubscriptionId, Delta] = {}
+        self._shared = False
+        self._number = 0
+        self._merging: threading.Thread | None = None
+        self.work = np.zeros(3, np.int64)
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...]) -> Applied:
+        """One subscription that was parsed already."""
+        with self._lock:
+            replaced = self._forget(id)
+            self._own_delta()[id] = Delta(text, conjunctions, self._number)
+            self._number += 1
+            if len(self._delta) >= _FULL_DELTA:
+                self._freeze()
+        return Applied(1, int(replaced), () if conjunctions else (id,))
+
+    def subscribe_many(self, ids: IdColumn, texts: pa.Array) -> Applied:
+        """Distinct ids and their texts; the first text that does not parse raises, and nothing is changed."""
+        with self._lock:
+            first = self._number
+            self._number += len(ids)
+        compiled = self._compile(ids, texts, np.arange(first, first + len(ids), dtype=np.int64))
+        if compiled.rejected:
+            raise Rejected(*compiled.rejected[0])
+        with self._lock:
+            replaced = self._forget_many(ids)
+            self._segments = (*self._segments, compiled.segment)
+            self._settle()
+        return Applied(len(ids), replaced, tuple(ids[row] for row in compiled.never.tolist()))
+
+    def unsubscribe(self, id: SubscriptionId) -> None:
+        with self._lock:
+            if not self._forget(id):
+                raise UnknownSubscription(id)
+
+    def adopt(self, segment: Segment) -> None:
+        """Take in a segment whose ids are new, as it is: one that was opened from a file."""
+        with self._lock:
+            self._segments = (*self._segments, segment)
+            self._number = max(self._number, int(segment.sequence.max(initial=-1)) + 1)
+
+    def _forget(self, id: SubscriptionId) -> bool:
+        if id in self._delta:
+            del self._own_delta()[id]
+            return True
+        for at, segment in enumerate(self._segments):
+            row = segment.find(id)
+            if row >= 0:
+                self._put(at, segment.bury(np.array([row])))
+                return True
+        return False
+
+    def _forget_many(self, ids: IdColumn) -> int:
+        replaced = 0
+        if self._delta:
+            for id in ids.listed():
+                if id in self._delta:
+                    del self._own_delta()[id]
+                    replaced += 1
+        for at, segment in enumerate(self._segments):
+            rows = segment.index.find_many(ids)
+            rows = rows[rows >= 0]
+            alive = segment.layout.places.alive
+            rows = rows[(alive[rows >> 6] >> (rows & 63).astype(np.uint64)) & np.uint64(1) == 1]
+            if len(rows):
+                self._put(at, segment.bury(rows))
+                replaced += len(rows)
+        return replaced
+
+    def _put(self, at: int, segment: Segment) -> None:
+        self._segments = (*self._segments[:at], segment, *self._segments[at + 1 :])
+
+    def _own_delta(self) -> dict[SubscriptionId, Delta]:
+        """The delta, copied first if a snapshot holds it."""
+        if self._shared:
+            self._delta = dict(self._delta)
+            self._shared = False
+        return self._delta
+
+    def _compile(self, ids: IdColumn, texts: pa.Array, numbers: Longs) -> Compiled:
+        return compile_segment(ids, texts, self.schema, self.statistics, sequence=numbers, tuning=self.tuning)
+
+    # -- freezing and merging ---------------------------------------------------------------------------------
+
+    def _freeze(self) -> None:
+        """Turn the delta into a segment. The lock is held."""
+        if not self._delta:
+            return
+        ids = IdColumn.of(self._delta)
+        texts = pa.array([delta.text for delta in self._delta.values()], pa.large_string())
+        numbers = np.array([delta.number for delta in self._delta.values()], np.int64)
+        compiled = self._compile(ids, texts, numbers)
+        assert not compiled.rejected, "what was parsed once parses again"
+        self._segments = (*self._segments, compiled.segment)
+        self._delta, self._shared = {}, False
+        self._settle()
+
+    def _settle(self) -> None:
+        """Drop empty segments, then merge neighbours of similar size: at once if small, else in the background."""
+        self._segments = tuple(segment for segment in self._segments if len(segment))
+        while (pair := self._next_pair()) is not None:
+            at, elder, younger = pair
+            if len(elder) + len(younger) > _QUICK:
+                self._merge_later(elder, younger)
+                return
+            merged = self._merge(elder, younger)
+            self._segments = (*self._segments[:at], merged, *self._segments[at + 2 :])
+
+    def _next_pair(self) -> tuple[int, Segment, Segment] | None:
+        for at in range(len(self._segments) - 2, -1, -1):
+            elder, younger = self._segments[at], self._segments[at + 1]
+            if len(elder) <= _RATIO * len(younger) and len(elder) + len(younger) <= _LARGEST:
+                return at, elder, younger
+        for at, segment in enumerate(self._segments):
+            if segment.dead > len(segment) and at + 1 < len(self._segments):
+                return at, segment, self._segments[at + 1]
+        return None
+
+    def _merge(self, *segments: Segment) -> Segment:
+        ids = IdColumn.concat([one.ids.take(one.living) for one in segments])
+        texts = pa.concat_arrays([one.texts.take(pa.array(one.living)) for one in segments])
+        numbers = np.concatenate([one.sequence[one.living] for one in segments])
+        return self._compile(ids, texts, numbers).segment
+
+    def _merge_later(self, elder: Segment, younger: Segment) -> None:
+        if self._merging is None or not self._merging.is_alive():
+            self._merging = threading.Thread(target=self._merge_apart, args=(elder, younger), daemon=True)
+            self._merging.start()
+
+    def _merge_apart(self, elder: Segment, younger: Segment) -> None:
+        """Merge without the lock; whoever died meanwhile is buried again in the new segment."""
+        merged = self._merge(elder, younger)
+        with self._lock:
+            places = [at for at, one in enumerate(self._segments) if one.index in (elder.index, younger.index)]
+            if len(places) != 2 or places[1] != places[0] + 1:
+                return
+            now = [self._segments[at] for at in places]
+            gone = [np.setdiff1d(a.living, b.living) for a, b in zip((elder, younger), now, strict=True)]
+            for segment, rows in zip(now, gone, strict=True):
+                if len(rows):
+                    merged = merged.bury(merged.index.find_many(segment.ids.take(rows)))
+            self._segments = (*self._segments[: places[0]], merged, *self._segments[places[1] + 1 :])
+            self._merging = None
+            self._settle()
+
+    def use_statistics(self, statistics: Statistics) -> None:
+        """Compile everything again with what is now known of events."""
+        with self._lock:
+            self.statistics = statistics
+            self._freeze()
+            self._segments = tuple(self._merge(segment) for segment in self._segments if len(segment))
+
+    def finish_merging(self) -> None:
+        """Wait until no merge is under way."""
+        while (thread := self._merging) is not None and thread.is_alive():
+            thread.join()
+
+    def flush(self) -> None:
+        """Freeze the delta now."""
+        with self._lock:
+            self._freeze()
+
+    # -- reading ----------------------------------------------------------------------------------------------
+
+    def snapshot(self, *, freeze: bool = False) -> Snapshot:
+        """What is subscribed now. `freeze` puts all of it in segments."""
+        with self._lock:
+            if self._delta and (freeze or len(self._delta) > _SMALL_DELTA):
+                self._freeze()
+            self._shared = True
+            return Snapshot(self._segments, self._delta)
+
+    def match(self, event: Event) -> list[SubscriptionId]:
+        """The ids that one event satisfies, in the order of subscribing."""
+        snapshot = self.snapshot()
+        found = [
+            (delta.number, id)
+            for id, delta in snapshot.delta.items()
+            if any(conjunction_holds(self.schema, one, event) for one in delta.conjunctions)
+        ]
+        answer = self._answer(snapshot, batch_of_events([event], self.schema), 1)
+        for base, segment in zip(answer.bases, answer.segments, strict=True):
+            mine = answer.rows[(answer.rows >= base) & (answer.rows < base + segment.rows)] - base
+            found += zip(segment.sequence[mine].tolist(), segment.ids.take(mine.astype(np.int64)).listed(), strict=True)
+        return [id for _, id in sorted(found, key=lambda pair: pair[0])]
+
+    def match_batch(self, batch: Batch, threads: int = 1) -> Answer:
+        """The rows that each event of a batch satisfies."""
+        return self._answer(self.snapshot(freeze=True), batch, threads)
+
+    def count_batch(self, batch: Batch) -> Longs:
+        """How many subscriptions each event satisfies; listed only where rows and subscriptions differ."""
+        snapshot = self.snapshot(freeze=True)
+        layouts = [segment.layout for segment in snapshot.segments]
+        if any(layout.canon is not None or layout.columns.links for layout in layouts):
+            return np.diff(self._answer(snapshot, batch, 1).offsets)
+        encoded = [encode_batch(layout.columns, batch, self.schema)[0] for layout in layouts]
+        work = np.zeros(2, np.int64)
+        counts = count_matches(layouts, encoded, batch.size, work)
+        self.work += (*work, batch.size)
+        return counts
+
+    def _answer(self, snapshot: Snapshot, batch: Batch, threads: int) -> Answer:
+        segments = snapshot.segments
+        bases = [0, *np.cumsum([segment.rows for segment in segments]).tolist()][: len(segments)]
+        pairs = [encode_batch(segment.layout.columns, batch, self.schema) for segment in segments]
+        work = np.zeros(2, np.int64)
+        offsets, rows = list_matches(
+            [s.layout for s in segments], [events for events, _ in pairs], batch.size, bases, work, threads
+        )
+        self.work[:2] += work
+        self.work[2] += batch.size
+        if any(segment.layout.canon is not None for segment in segments):
+            rows = _once(segments, bases, offsets, rows)
+        if any(doubtful.any() for _, doubtful in pairs):
+            offsets, rows = self._verify(segments, bases, batch, [doubtful for _, doubtful in pairs], offsets, rows)
+        return Answer(offsets, rows, segments, bases)
+
+    def _verify(
+        self, segments: Sequence[Segment], bases: list[int], batch: Batch, doubtful: list[npt.NDArray[np.bool_]],
+        offsets: Longs, rows: npt.NDArray[np.int32],
+    ) -> tuple[Longs, npt.NDArray[np.int32]]:  # fmt: skip
+        """Look again at subscriptions that compare attributes, where an event has several values for one."""
+        keep = np.ones(len(rows), np.bool_)
+        for number, segment in enumerate(segments):
+            for event in np.nonzero(doubtful[number])[0].tolist():
+                for at in range(offsets[event], offsets[event + 1]):
+                    row = int(rows[at]) - bases[number]
+                    if 0 <= row < segment.rows and self._compares(segment, row):
+                        keep[at] = self._holds(segment.texts[row].as_py(), batch.event(event))
+        counts = np.add.reduceat(np.r_[keep, False], offsets[:-1]) if len(offsets) > 1 else keep
+        counts = np.where(np.diff(offsets) == 0, 0, counts)
+        return np.r_[0, np.cumsum(counts)].astype(np.int64), rows[keep]
+
+    @staticmethod
+    def _compares(segment: Segment, row: int) -> bool:
+        canon = segment.layout.canon
+        return bool(segment.layout.linked[row] if canon is None else segment.layout.linked[canon == row].any())
+
+    def _holds(self, text: str, event: Event) -> bool:
+        return any(conjunction_holds(self.schema, one, event) for one in parse(text, self.schema))
+
+    # -- asking -----------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._delta) + sum(map(len, self._segments))
+
+    def text(self, id: SubscriptionId) -> str:
+        with self._lock:
+            if id in self._delta:
+                return self._delta[id].text
+            for segment in self._segments:
+                row = segment.find(id)
+                if row >= 0:
+                    found: str = segment.texts[row].as_py()
+                    return found
+        raise UnknownSubscription(id)
+
+    def __contains__(self, id: object) -> bool:
+        if isinstance(id, bool) or not isinstance(id, str | int):
+            return False
+        with self._lock:
+            return id in self._delta or any(segment.find(id) >= 0 for segment in self._segments)
+
+    def items(self) -> list[tuple[SubscriptionId, str]]:
+        """All ids and texts, in the order of subscribing."""
+        snapshot = self.snapshot()
+        found = [(delta.number, id, delta.text) for id, delta in snapshot.delta.items()]
+        for segment in snapshot.segments:
+            rows = segment.living
+            texts = segment.texts.take(pa.array(rows)).to_pylist()
+            found += zip(segment.sequence[rows].tolist(), segment.ids.take(rows).listed(), texts, strict=True)
+        return [(id, text) for _, id, text in sorted(found, key=lambda one: one[0])]
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, bytes and work; how many conjunctions live where."""
+        snapshot = self.snapshot()
+        totals = dict.fromkeys(_COUNTED, 0)
+        for segment in snapshot.segments:
+            for name, count in (segment.layout.counts | segment.bytes_used()).items():
+                totals[name] += count
+        never = sum(segment.never for segment in snapshot.segments)
+        delta = snapshot.delta.values()
+        totals["conjunctions"] += sum(len(one.conjunctions) for one in delta)
+        return {
+            "subscriptions": len(snapshot.delta) + sum(map(len, snapshot.segments)),
+            "never_matching": never + sum(not one.conjunctions for one in delta),
+            "bytes": totals["index_bytes"] + totals["id_bytes"],
+            "work": {
+                "events": int(self.work[2]),
+                "probes": int(self.work[0]),
+                "candidates_verified": int(self.work[1]),
+            },
+            "segments": len(snapshot.segments),
+            "delta": len(snapshot.delta),
+        } | totals
+
+    def check(self) -> None:
+        """Every invariant across segments: an id lives once, rows lead back to their ids."""
+        snapshot = self.snapshot()
+        seen: set[SubscriptionId] = set(snapshot.delta)
+        for segment in snapshot.segments:
+            segment.check()
+            for id in segment.ids.take(segment.living).listed():
+                assert id not in seen, f"{id!r} lives twice"
+                seen.add(id)
+        assert len(seen) == len(self), "the count of the living is wrong"
+
+
+class Rejected(Exception):
+    """A text that does not parse: its row and the reason. The engine words it for the user."""
+
+    def __init__(self, row: int, reason: Exception) -> None:
+        super().__init__(row, reason)
+        self.row = row
+        self.reason = reason
+
+
+def _once(
+    segments: Sequence[Segment], bases: list[int], offsets: Longs, rows: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Each subscription once, by its first row."""
+    parts = [
+        (np.arange(s.rows, dtype=np.int32) if s.layout.canon is None else s.layout.canon) + np.int32(base)
+        for s, base in zip(segments, bases, strict=True)
+    ]
+    canon = np.concatenate(parts)
+    alive = np.zeros(len(canon) // 64 + 2, np.uint64)
+    living = np.concatenate([base + np.nonzero(_bits(s))[0] for s, base in zip(segments, bases, strict=True)])
+    np.bitwise_or.at(alive, living >> 6, np.uint64(1) << (living & 63).astype(np.uint64))
+    kept = once(canon, alive, offsets, rows, np.full(len(canon), -1, np.int32))
+    return rows[:kept]
+
+
+def _bits(segment: Segment) -> npt.NDArray[np.bool_]:
+    words = segment.layout.places.alive
+    return np.unpackbits(words.view(np.uint8), bitorder="little")[: segment.rows].astype(np.bool_)

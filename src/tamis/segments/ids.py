@@ -1,0 +1,149 @@
+"""Users' ids as a column, and the way back from an id to its row.
+
+Ids are strings or integers of any size. A column of one kind is stored as it is; a mixed one as strings with a mark. The
+index is the ids' hashes in order, each with its row: 12 bytes per id, no objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.kernels.lexing import hash_spans
+from tamis.model import SubscriptionId
+
+__all__ = ["IdColumn", "IdIndex"]
+
+Longs = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_MASK = 2**64 - 1
+
+
+class IdColumn(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__ takes positions only
+    """Ids in an Arrow column: int64, or strings, or marked strings where both kinds (or huge integers) come."""
+
+    def __init__(self, array: pa.Array, marked: bool = False) -> None:
+        self.array = array
+        self.marked = marked
+
+    @classmethod
+    def of(cls, ids: Iterable[SubscriptionId]) -> IdColumn:
+        listed = list(ids)
+        if all(isinstance(id, str) for id in listed):
+            return cls(pa.array(listed, pa.large_string()))
+        if all(isinstance(id, int) and -(2**63) <= id < 2**63 for id in listed):
+            return cls(pa.array(listed, pa.int64()))
+        return cls(pa.array([_mark(id) for id in listed], pa.large_string()), marked=True)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, row: int) -> SubscriptionId:  # type: ignore[override]
+        found = self.array[row].as_py()
+        return _unmark(found) if self.marked else found  # type: ignore[no-any-return]
+
+    def listed(self) -> list[SubscriptionId]:
+        found = self.array.to_pylist()
+        return [_unmark(one) for one in found] if self.marked else found
+
+    def take(self, rows: Longs) -> IdColumn:
+        """The ids of some rows; -1 gives none."""
+        chosen = pa.array(rows, mask=rows < 0)
+        return IdColumn(self.array.take(chosen), self.marked)
+
+    def marked_up(self) -> pa.Array:
+        """The column with marks, whatever it is stored as."""
+        if self.marked:
+            return self.array
+        return pa.array([_mark(id) for id in self.array.to_pylist()], pa.large_string())
+
+    @staticmethod
+    def concat(columns: Sequence[IdColumn]) -> IdColumn:
+        kinds = {(str(column.array.type), column.marked) for column in columns if len(column)}
+        some = [column for column in columns if len(column)] or list(columns[:1])
+        if len(kinds) <= 1:
+            return IdColumn(pa.concat_arrays([column.array for column in some]), some[0].marked)
+        return IdColumn(pa.concat_arrays([column.marked_up() for column in some]), marked=True)
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        """A hash per id, the same for the same id in whatever column."""
+        if pa.types.is_integer(self.array.type):
+            return _mix(self.array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64))
+        if self.marked:
+            return np.array([hash_id(id) for id in self.listed()], np.uint64)
+        _, offsets, data = self.array.buffers()
+        starts = np.frombuffer(offsets, np.int64)[self.array.offset : self.array.offset + len(self) + 1]
+        bytes_ = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+        found = np.empty(len(self), np.uint64)
+        hash_spans(bytes_, starts[:-1].copy(), starts[1:].copy(), found)
+        return found
+
+
+def _mix(words: Hashes) -> Hashes:
+    words = (words ^ (words >> np.uint64(31))) * np.uint64(_MULTIPLIER)
+    return words ^ (words >> np.uint64(29))
+
+
+def hash_id(id: SubscriptionId | None) -> int:
+    """The hash of one id; as `IdColumn.hashes` has it."""
+    if isinstance(id, int):
+        word = id & _MASK if -(2**63) <= id < 2**63 else hash(id) & _MASK
+        word = ((word ^ (word >> 31)) * _MULTIPLIER) & _MASK
+        return word ^ (word >> 29)
+    raw = np.frombuffer((id or "").encode(), np.uint8)
+    found = np.empty(1, np.uint64)
+    hash_spans(raw if len(raw) else np.zeros(1, np.uint8), np.zeros(1, np.int64), np.array([len(raw)]), found)
+    return int(found[0])
+
+
+def _mark(id: SubscriptionId | None) -> str | None:
+    return None if id is None else f"i{id}" if isinstance(id, int) else f"s{id}"
+
+
+def _unmark(text: str | None) -> SubscriptionId | None:
+    return None if text is None else int(text[1:]) if text[0] == "i" else text[1:]
+
+
+class IdIndex:
+    """Sorted hashes and their rows."""
+
+    def __init__(self, ids: IdColumn, hashes: Hashes, rows: npt.NDArray[np.int32]) -> None:
+        self.ids = ids
+        self.hashes = hashes
+        self.rows = rows
+
+    @classmethod
+    def build(cls, ids: IdColumn, rows: Longs) -> IdIndex:
+        """Over these rows of the column."""
+        hashes = ids.hashes[rows]
+        order = np.argsort(hashes, kind="stable")
+        return cls(ids, hashes[order], rows[order].astype(np.int32))
+
+    def find(self, id: SubscriptionId) -> int:
+        """The row of an id, or -1."""
+        wanted = np.uint64(hash_id(id))
+        at = int(np.searchsorted(self.hashes, wanted))
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            row = int(self.rows[at])
+            if self.ids[row] == id:
+                return row
+            at += 1
+        return -1
+
+    def find_many(self, ids: IdColumn) -> Longs:
+        """The rows of many ids, -1 where there is none."""
+        found = np.full(len(ids), -1, np.int64)
+        if not len(self.hashes):
+            return found
+        at = np.searchsorted(self.hashes, ids.hashes)
+        likely = np.nonzero(self.hashes[np.minimum(at, len(self.hashes) - 1)] == ids.hashes)[0]
+        for number in likely.tolist():
+            found[number] = self.find(ids[number])
+        return found

@@ -1,0 +1,144 @@
+"""A segment: up to about a million subscriptions, compiled and never changed but for the marks of the dead.
+
+Rows are in the order in which matching finds them. Each row has an id; the first row of a subscription also its text and
+its number in the order of subscribing. Subscriptions that never match have rows at the end, which nothing finds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import TamisError
+from tamis.kernels.rows import is_alive
+from tamis.model import Schema, SubscriptionId
+from tamis.segments.build import Layout, build_layout
+from tamis.segments.ids import IdColumn, IdIndex
+from tamis.segments.reading import read_texts
+from tamis.segments.statistics import Statistics
+from tamis.segments.tuning import DEFAULT, Tuning
+
+__all__ = ["Compiled", "Segment", "compile_segment"]
+
+Longs = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """`dead` rows are skipped; the layout's bitmap of the living is replaced, never changed, when one dies."""
+
+    layout: Layout
+    ids: IdColumn
+    texts: pa.Array
+    sequence: Longs
+    index: IdIndex
+    never: int = 0
+    dead: int = 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.sequence)
+
+    def __len__(self) -> int:
+        """Living subscriptions."""
+        return len(self.index.rows) - self.dead
+
+    def find(self, id: SubscriptionId) -> int:
+        """The row of a living id, or -1."""
+        row = self.index.find(id)
+        return row if row >= 0 and is_alive(self.layout.places.alive, row) else -1
+
+    def bury(self, rows: Longs) -> Segment:
+        """The segment without these subscriptions (their first rows, all alive)."""
+        alive = self.layout.places.alive.copy()
+        np.bitwise_and.at(alive, rows >> 6, ~(np.uint64(1) << (rows & 63).astype(np.uint64)))
+        places = self.layout.places._replace(alive=alive, any_dead=1)
+        return replace(self, layout=replace(self.layout, places=places), dead=self.dead + len(rows))
+
+    @cached_property
+    def living(self) -> Longs:
+        """The first rows of the living, in the order of subscribing."""
+        rows = np.sort(self.index.rows).astype(np.int64)
+        alive = self.layout.places.alive
+        rows = rows[(alive[rows >> 6] >> (rows & 63).astype(np.uint64)) & np.uint64(1) == 1]
+        return rows[np.argsort(self.sequence[rows], kind="stable")]
+
+    def bytes_used(self) -> dict[str, int]:
+        """The index, and the way back from ids, without ids and texts themselves."""
+        layout = self.layout
+        arrays = [*layout.blocks, *layout.clusters, *layout.places, layout.block_sizes, layout.canon, layout.linked]
+        index = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        ids = self.index.hashes.nbytes + self.index.rows.nbytes + self.sequence.nbytes
+        return {"index_bytes": index, "id_bytes": ids}
+
+    def check(self) -> None:
+        """Verify the invariants of rows and ids; AssertionError names the one that broke."""
+        layout = self.layout
+        assert len(self.ids) == len(self.texts) == len(self.sequence) == len(layout.owner), "rows and columns differ"
+        assert (np.diff(self.index.hashes.astype(np.float64)) >= 0).all(), "the id index is out of order"
+        assert len(self.living) == len(self), "the count of the dead is wrong"
+        for row in self.living[:100].tolist():
+            assert self.find(self.ids[row]) == row, f"row {row} does not lead back to itself"
+        places = layout.places
+        assert (np.diff(places.member_row) >= 0).all(), "cluster rows run backwards"
+        assert (np.diff(layout.blocks.base_start) > 0).all(), "an entry has no base"
+        assert (layout.blocks.base_code[layout.blocks.base_start[:-1]] == 0).all(), "a first base is not at code 0"
+        buckets = layout.clusters.bucket
+        assert len(buckets) == 0 or buckets.max() <= len(layout.clusters.key), "a bucket points past the members"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A segment, and the texts that are not in it because they do not parse."""
+
+    segment: Segment
+    rejected: list[tuple[int, TamisError]]
+    never: Longs
+    """Texts that contradict themselves."""
+
+
+def compile_segment(
+    ids: IdColumn, texts: pa.Array, schema: Schema, statistics: Statistics | None = None, first: int = 0,
+    sequence: Longs | None = None, tuning: Tuning = DEFAULT,
+) -> Compiled:  # fmt: skip
+    """Compile distinct ids and their texts; their numbers in the order of subscribing start at `first`."""
+    reading = read_texts(texts, schema)
+    layout = build_layout(reading, schema, statistics, tuning)
+    matching = np.zeros(len(ids), np.bool_)
+    matching[reading.owners[~reading.dead]] = True
+    matching[[row for row, _ in reading.rejected]] = True
+    never = np.nonzero(~matching)[0]
+    layout, owner = _with_the_rest(layout, len(ids), [row for row, _ in reading.rejected])
+    canonical = _canonical(layout, owner)
+    numbers = np.arange(first, first + len(ids), dtype=np.int64) if sequence is None else sequence
+    column = ids.take(owner)
+    rows = np.nonzero(canonical)[0]
+    held = texts.cast(pa.large_string()).take(pa.array(owner, mask=~canonical))
+    order = np.where(owner >= 0, numbers[np.maximum(owner, 0)], 0) if len(numbers) else owner
+    segment = Segment(layout, column, held, order, IdIndex.build(column, rows), len(never))
+    return Compiled(segment, reading.rejected, never)
+
+
+def _with_the_rest(layout: Layout, count: int, rejected: list[int]) -> tuple[Layout, Longs]:
+    """Rows past all others for those that nothing can find; the bitmap of the living covers them."""
+    lost = np.ones(count, np.bool_)
+    lost[layout.owner[layout.owner >= 0]] = False
+    lost[rejected] = False
+    owner = np.concatenate([layout.owner, np.nonzero(lost)[0]])
+    alive = np.full(len(owner) // 64 + 65, 0xFFFFFFFFFFFFFFFF, np.uint64)
+    linked = np.concatenate([layout.linked, np.zeros(int(lost.sum()), np.bool_)])
+    canon = layout.canon
+    if canon is not None:
+        canon = np.concatenate([canon, np.arange(len(layout.owner), len(owner), dtype=np.int32)])
+    places = layout.places._replace(alive=alive)
+    return replace(layout, places=places, owner=owner, linked=linked, canon=canon), owner
+
+
+def _canonical(layout: Layout, owner: Longs) -> npt.NDArray[np.bool_]:
+    if layout.canon is None:
+        return owner >= 0
+    return (owner >= 0) & (layout.canon == np.arange(len(owner)))

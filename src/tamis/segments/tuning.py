@@ -1,0 +1,40 @@
+"""The numbers behind the choice of homes, in one place. Answers never depend on them: the tests run with absurd ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tamis.kernels.blocks import MEMBERS
+
+__all__ = ["DEFAULT", "Tuning"]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Costs are rough; what matters is their ratios."""
+
+    probe_ns: float = 40.0
+    """Looking up one key in an access cluster."""
+    verify_ns: float = 6.0
+    """Verifying one candidate."""
+    and_ns: float = 20.0
+    """One slot of one block."""
+    crowded: int = 8
+    """More members than this under the average key make it worth looking at one more column."""
+    enough: int = 2048
+    """Fewer members do not open a finer access of their own."""
+    rare: float = 0.08
+    """An equality this rare leads the order in blocks, so that whole blocks drop out."""
+    members: int = MEMBERS
+    """Conjunctions per block; at most `MEMBERS`."""
+    most_slots: int = 170
+    """Slots per block: with three bases each, 64 bytes per member of a full one."""
+    sparse: int = 1024
+    """A block that ran out of slots with fewer members than this is given up."""
+    few: int = 96
+    """A slot of a block with at most so many distinct toggle codes has a base at each."""
+    spacing: int = 64
+    """The others have a base after every so many toggles."""
+
+
+DEFAULT = Tuning()
