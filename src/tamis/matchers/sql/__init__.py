@@ -89,9 +89,7 @@ class _Sql(Algorithm):
         for pid, _ in batch.changed:
             self._asks[pid] = bool(self._tests(pid))
         asked = batch.only(self._asks[batch.pids])
-        self._asked, self._doubtful = (
-            grown(array, self._roster.row_count) for array in (self._asked, self._doubtful)
-        )
+        self._asked, self._doubtful = (grown(array, self._roster.row_count) for array in (self._asked, self._doubtful))
         self._asked[batch.rows] = asked.sizes
         self._doubtful[batch.rows] = asked.sizes < batch.sizes
         with self._transaction():
