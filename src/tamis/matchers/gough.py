@@ -29,7 +29,7 @@ from tamis.model import Event, Predicate, Schema, Value
 
 __all__ = ["Gough"]
 
-_EFFORT = 1000
+_EFFORT = 300
 """Rows placed and places compared per node of the budget: the other way in which the tree explodes."""
 
 
@@ -46,7 +46,7 @@ class _Node(NamedTuple):
 
 
 class Gough(Rebuilding):
-    def __init__(self, schema: Schema, most_nodes: int = 200_000) -> None:
+    def __init__(self, schema: Schema, most_nodes: int = 100_000) -> None:
         super().__init__(schema)
         self._most_nodes = most_nodes
         self._levels: list[Level] = []
