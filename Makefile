@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test test-quick test-long check format bench bench-quick clean help
+.PHONY: setup demo test test-quick test-long test-postgres check format bench bench-quick clean help
 
 setup: $(READY)  ## Make .venv with all dependencies, and find or prepare a Java
 	@$(BIN)/python -m tamis.spark.java
@@ -28,10 +28,14 @@ test: setup  ## All tests but the long ones
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
 
 test-quick: $(READY)  ## The tests that need no JVM and take no time
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not spark and not slow and not long"
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not spark and not slow and not long and not postgres"
 
 test-long: setup  ## The tests that take minutes to hours
 	$(BIN)/pytest -m long --timeout 0
+
+test-postgres: $(READY)  ## The tests of the SQL matchers on PostgreSQL: TAMIS_POSTGRES=postgresql://user@host/name
+	@test -n "$(TAMIS_POSTGRES)" || { echo "Name a database: make test-postgres TAMIS_POSTGRES=postgresql://user@host/name" >&2; exit 2; }
+	TAMIS_POSTGRES=$(TAMIS_POSTGRES) $(BIN)/pytest -m postgres
 
 check: $(READY)  ## Style, types, architecture
 	$(BIN)/ruff check

@@ -310,9 +310,9 @@ def _slice(piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch, fi
 
 def _plain_columns(table: pa.Table | pa.RecordBatch) -> tuple[pa.Array, pa.Array] | None:
     """Ids and texts as columns, where they are plain; None leaves it to the careful road."""
-    if not {"id", "expression"} <= set(table.schema.names):
+    if not table.schema.names.count("id") == table.schema.names.count("expression") == 1:
         return None
-    ids, texts = (_whole(table.column(name)) for name in ("id", "expression"))
+    ids, texts = (_sound(_whole(table.column(name)), name) for name in ("id", "expression"))
     if ids.null_count or texts.null_count or not _is_string(texts.type):
         return None
     if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
@@ -321,10 +321,16 @@ def _plain_columns(table: pa.Table | pa.RecordBatch) -> tuple[pa.Array, pa.Array
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        return (
-            pa.concat_arrays([pa.array([], column.type), *column.chunks]) if column.num_chunks != 1 else column.chunk(0)
-        )
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
+
+
+def _sound(column: pa.Array, name: str) -> pa.Array:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise OptionError(f"column {name!r}: {error}") from None
     return column
 
 
@@ -345,11 +351,11 @@ def _checked_id(id: object) -> SubscriptionId:
 
 def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]:
     if isinstance(subscriptions, pa.Table | pa.RecordBatch):
-        missing = {"id", "expression"} - set(subscriptions.schema.names)
-        if missing:
-            found = ", ".join(subscriptions.schema.names)
+        names = subscriptions.schema.names
+        if not names.count("id") == names.count("expression") == 1:
+            found = ", ".join(names)
             raise OptionError(f"expected columns 'id' and 'expression', found {found}")
-        columns = (subscriptions.column(name).to_pylist() for name in ("id", "expression"))
+        columns = (_sound(_whole(subscriptions.column(name)), name).to_pylist() for name in ("id", "expression"))
         pairs: Iterable[Any] = zip(*columns, strict=True)
     else:
         pairs = subscriptions

@@ -94,10 +94,10 @@ def _verify(clusters: Clusters, member: int, events: Events, codes: Ints) -> boo
 
 
 @kernel
-def _has(events: Events, code: int, wanted: int) -> bool:
+def _has(events: Events, code: int, wanted: Any) -> bool:
     """Whether a code, or the list it stands for, is or has the one wanted."""
     if code >= 0:
-        return code == wanted
+        return bool(code == wanted)
     for at in range(events.list_start[-1 - code], events.list_start[-code]):
         if events.list_codes[at] == wanted:
             return True

@@ -13,7 +13,7 @@ from tamis.kernels.clusters import Clusters, match_clusters
 from tamis.kernels.jit import kernel
 from tamis.kernels.rows import Places, count_hits, count_members, list_hits, list_members
 
-__all__ = ["find", "write"]
+__all__ = ["find", "match_one", "write"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -51,3 +51,23 @@ def write(
             for i in range(first, n):
                 out[i] += base
         at[event] = n
+
+
+@kernel
+def match_one(
+    blocks: Blocks, sizes: Ints, clusters: Clusters, places: Places, events: Events,
+    hits: Words, found: Ints, found_start: Longs, out: Ints, work: Longs,
+) -> int:  # fmt: skip
+    """The live rows of the one event there is; the value is their number.
+
+    -1 says that `found` is too short, a number below -1 how long `out` must be.
+    """
+    match_blocks(blocks, sizes, events, 0, 1, hits)
+    members = match_clusters(clusters, events, 0, 1, found, found_start, work)
+    if members < 0:
+        return -1
+    needed = count_hits(places, hits, WORDS, len(sizes), 0) + count_members(places, found, 0, members)
+    if needed > len(out):
+        return -needed - 2
+    n = list_hits(places, hits, WORDS, len(sizes), 0, out, 0)
+    return list_members(places, found, 0, members, out, n)

@@ -14,6 +14,16 @@ from tamis.model import Schema
 __all__ = ["MATCHERS", "Entry", "Matcher", "MatcherMaker", "MatcherStats", "Rows", "Work"]
 
 
+def _lazy(module: str, name: str) -> MatcherMaker:
+    """A constructor whose module is imported when it is first called: `import tamis` compiles and connects nothing."""
+
+    def make(*arguments: Any, **options: Any) -> Matcher:
+        found: Matcher = getattr(import_module(f"tamis.matchers.{module}"), name)(*arguments, **options)
+        return found
+
+    return make
+
+
 def _adaptive(schema: Schema, **options: Any) -> Matcher:
     # One floor up, so that segments may use the oracle: named here, loaded when asked for.
     made: Matcher = import_module("tamis.segments.adaptive").Adaptive(schema, **options)
@@ -24,6 +34,20 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
     {
         "adaptive": _adaptive,
         "naive": Naive,
+        "counting-matrix": _lazy("counting_matrix", "CountingMatrix"),
+        "counting-bits": _lazy("counting_matrix", "CountingBits"),
+        "counting-lists": _lazy("counting_lists", "CountingLists"),
+        "fair-predicate": _lazy("fair_predicate", "FairPredicate"),
+        "equality-preferred": _lazy("equality_preferred", "EqualityPreferred"),
+        "quarantining": _lazy("quarantining", "Quarantining"),
+        "hanson": _lazy("hanson", "Hanson"),
+        "gough": _lazy("gough", "Gough"),
+        "aguilera": _lazy("aguilera", "Aguilera"),
+        "neon": _lazy("neon", "Neon"),
+        "tree": _lazy("tree", "TreeMatch"),
+        "rapid": _lazy("rapid", "RapidMatch"),
+        "sql-sequential": _lazy("sql", "SqlSequential"),
+        "sql-grouping": _lazy("sql", "SqlGrouping"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import SegmentError, UnknownSubscription
+from tamis.language.quick import QuickCheck
 from tamis.matchers.registry import (
     Attributes,
     Found,
@@ -75,6 +76,7 @@ class SegmentRegistry:
     ) -> None:
         self.schema = schema
         self.collection = Collection(schema, statistics, tuning)
+        self._quick = QuickCheck(schema)
         self._folder: Folder | None = None
         self._writing = threading.RLock()
         self._logged = 0
@@ -144,7 +146,8 @@ class SegmentRegistry:
                     self._folder.close()
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
-        conjunctions = parse_text(text, self.schema)
+        sure = isinstance(text, str) and self._quick.surely(text)
+        conjunctions = None if sure else parse_text(text, self.schema)
         with self._writing:
             self._log([["s", id, text]])
             receipt = Receipt(*self.collection.subscribe(id, text, conjunctions))
@@ -244,7 +247,7 @@ class SegmentRegistry:
         found: Attributes = {}
         snapshot = self.collection.snapshot()
         for held in snapshot.delta.values():
-            attributes_of(held.conjunctions, found)
+            attributes_of(held.conjunctions(self.schema), found)
         for columns in (segment.layout.columns for segment in snapshot.segments):
             for name, codes in columns.attributes.items():
                 kinds = codes.dictionaries if codes.names is None else (Kind.STRING,)

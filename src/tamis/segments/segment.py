@@ -63,9 +63,9 @@ class Segment:
     def buried(self) -> Longs:
         """The first rows of the dead."""
         rows = np.sort(self.index.rows).astype(np.int64)
-        return rows[~self._lives(rows)]
+        return rows[~self.lives(rows)]
 
-    def _lives(self, rows: Longs) -> npt.NDArray[np.bool_]:
+    def lives(self, rows: Longs) -> npt.NDArray[np.bool_]:
         alive = self.layout.places.alive
         return (alive[rows >> 6] >> (rows & 63).astype(np.uint64)) & np.uint64(1) == 1
 
@@ -73,8 +73,13 @@ class Segment:
     def living(self) -> Longs:
         """The first rows of the living, in the order of subscribing."""
         rows = np.sort(self.index.rows).astype(np.int64)
-        rows = rows[self._lives(rows)]
+        rows = rows[self.lives(rows)]
         return rows[np.argsort(self.sequence[rows], kind="stable")]
+
+    @property
+    def never_living(self) -> int:
+        """The living that never match; theirs are the last rows."""
+        return int(self.lives(np.arange(self.rows - self.never, self.rows)).sum())
 
     def bytes_used(self) -> dict[str, int]:
         """The index, and the way back from ids, without ids and texts themselves."""

@@ -1,0 +1,45 @@
+"""Cuts: the six operators as half-open intervals, for structures that know intervals only.
+
+A cut lies just before a constant or just after it, so that open and closed ends need no flags:
+
+    = c    [before c, after c)      < c    [LOWEST, before c)      <= c   [LOWEST, after c)
+    != c   the other two pieces     > c    [after c, HIGHEST)      >= c   [before c, HIGHEST)
+
+A value v satisfies `[low, high)` when `low <= before(v) < high`. Cuts are tuples and compare as such.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tamis.indexes.base import Key
+from tamis.model import Operator
+
+__all__ = ["HIGHEST", "LOWEST", "Cut", "Interval", "before", "intervals"]
+
+Cut: TypeAlias = tuple[int, Key, int] | tuple[int]
+Interval: TypeAlias = tuple[Cut, Cut]
+
+LOWEST: Cut = (-1,)
+HIGHEST: Cut = (1,)
+
+
+def before(key: Key) -> Cut:
+    return (0, key, 0)
+
+
+def intervals(operator: Operator, key: Key) -> tuple[Interval, ...]:
+    """One interval, or the two of `!=`."""
+    start, end = (0, key, 0), (0, key, 1)
+    match operator:
+        case Operator.EQ:
+            return ((start, end),)
+        case Operator.LT:
+            return ((LOWEST, start),)
+        case Operator.LE:
+            return ((LOWEST, end),)
+        case Operator.GT:
+            return ((end, HIGHEST),)
+        case Operator.GE:
+            return ((start, HIGHEST),)
+    return (LOWEST, start), (end, HIGHEST)

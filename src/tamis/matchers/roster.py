@@ -1,0 +1,310 @@
+"""The subscriptions of a matcher as small numbers: predicates, conjunctions and their keys.
+
+Each distinct predicate has one *predicate id* and a count of the conjunctions that use it; each conjunction has a
+*row*. Both are recycled before new ones are made, so that arrays indexed by them have no holes (ToPSS §3). Row r
+uses the predicates `slot_pids[start : start + size]`: the reverse association that makes removal local.
+
+What counting alone cannot see is marked here, once for all algorithms: a conjunction is *tangled* when two of its
+comparisons share an attribute. Each may then hold for a different value of a multi-valued event where the meaning
+asks for one, so `answer` puts those to the oracle, and only for such events.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.kernels.associations import find_tangled
+from tamis.kernels.verify import HEAD_BITS
+from tamis.matchers.arrays import Ids, grown
+from tamis.matchers.base import Entry, Work
+from tamis.matchers.naive import conjunction_holds
+from tamis.model import COMPARISONS, Conjunction, Event, Predicate, Reference, Schema
+
+__all__ = ["Batch", "Roster", "Uses"]
+
+
+class Batch(NamedTuple):
+    """Conjunctions that come or go together. Row `rows[i]` uses `pids[starts[i] : starts[i + 1]]`."""
+
+    rows: Ids
+    starts: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.int64]
+    pids: Ids
+    changed: list[tuple[int, Predicate]]
+    """Predicates that are new, or that nobody will use any more."""
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    @property
+    def members(self) -> Ids:
+        """The row of each predicate, parallel to `pids`."""
+        return np.repeat(self.rows, self.sizes)
+
+    def only(self, kept: npt.NDArray[np.bool_]) -> Batch:
+        """The same rows with some of their predicates."""
+        starts = np.zeros(len(self.starts), np.int64)
+        np.cumsum(kept, out=(sums := np.zeros(len(kept) + 1, np.int64))[1:])
+        starts[:] = sums[self.starts]
+        return self._replace(starts=starts, slots=self.slots[kept], pids=self.pids[kept], changed=[])
+
+    def leading(self, counts: npt.NDArray[np.int64]) -> Batch:
+        """The same rows with the first `counts[i]` of their predicates."""
+        places = np.arange(len(self.pids)) - np.repeat(self.starts[:-1], self.sizes)
+        return self.only(places < np.repeat(counts, self.sizes))
+
+    def rows_where(self, kept: npt.NDArray[np.bool_]) -> Batch:
+        """Some of the rows with all of their predicates."""
+        flat = np.repeat(kept, self.sizes)
+        starts = np.zeros(int(kept.sum()) + 1, np.int64)
+        np.cumsum(self.sizes[kept], out=starts[1:])
+        return Batch(self.rows[kept], starts, self.slots[flat], self.pids[flat], [])
+
+
+class Uses:
+    """How often each predicate serves one purpose of an algorithm, to know when it starts and stops to."""
+
+    def __init__(self, roster: Roster) -> None:
+        self._roster = roster
+        self._counts = np.empty(0, np.int64)
+
+    def add(self, pids: Ids) -> list[tuple[int, Predicate]]:
+        """Count these uses; the predicates used for the first time."""
+        self._counts = grown(self._counts, self._roster.predicate_count)
+        used, times = np.unique(pids, return_counts=True)
+        fresh = used[self._counts[used] == 0]
+        self._counts[used] += times
+        return [(int(pid), self._roster.predicate(int(pid))) for pid in fresh]
+
+    def remove(self, pids: Ids) -> list[tuple[int, Predicate]]:
+        """Take these uses back; the predicates not used any more."""
+        used, times = np.unique(pids, return_counts=True)
+        self._counts[used] -= times
+        last = used[self._counts[used] == 0]
+        return [(int(pid), self._roster.predicate(int(pid))) for pid in last]
+
+
+class Roster:
+    """Keys, rows and predicate ids. Adding costs O(predicates added), removing O(predicates removed)."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.predicates: list[Predicate | None] = []
+        self.conjunctions: list[Conjunction | None] = []
+        self.keys = np.empty(0, np.int64)
+        self.sizes = np.empty(0, np.int32)
+        self.tangled = np.empty(0, np.bool_)
+        self.row_starts = np.empty(0, np.int64)
+        self.slot_pids = np.empty(0, np.int32)
+        self.subscriptions: dict[int, tuple[int, ...]] = {}
+        self._ids: dict[Predicate, int] = {}
+        self._uses = np.empty(0, np.int64)
+        self.attributes: dict[str, int] = {}
+        self._compared = np.empty((0, 2), np.int32)
+        self._together = np.empty(0, np.bool_)
+        self._shared_keys = 0
+        self._free_pids: list[int] = []
+        self._free_rows: list[int] = []
+        self._free_slots: defaultdict[int, list[int]] = defaultdict(list)
+        self._slots_used = 0
+
+    @property
+    def row_count(self) -> int:
+        """Rows in use are below this; so are the recycled ones that wait."""
+        return len(self.conjunctions)
+
+    @property
+    def predicate_count(self) -> int:
+        return len(self.predicates)
+
+    @property
+    def conjunction_count(self) -> int:
+        return len(self.conjunctions) - len(self._free_rows)
+
+    def attribute_number(self, name: str) -> int:
+        return self.attributes.setdefault(name, len(self.attributes))
+
+    # -- adding -----------------------------------------------------------------------------------------------
+
+    def add(self, entries: Sequence[Entry]) -> Batch:
+        rows: list[int] = []
+        pids: list[int] = []
+        sizes: list[int] = []
+        changed: list[tuple[int, Predicate]] = []
+        ids = self._ids
+        for key, conjunctions in entries:
+            first = len(rows)
+            for conjunction in conjunctions:
+                for predicate in conjunction:
+                    pid = ids.get(predicate)
+                    pids.append(self._new_pid(predicate, changed) if pid is None else pid)
+                sizes.append(len(conjunction))
+                rows.append(self._new_row(conjunction))
+            self.subscriptions[key] = tuple(rows[first:])
+        return self._settle([key for key, _ in entries], self._place(rows, sizes, pids, changed))
+
+    def _new_pid(self, predicate: Predicate, changed: list[tuple[int, Predicate]]) -> int:
+        if self._free_pids:
+            pid = self._free_pids.pop()
+            self.predicates[pid] = predicate
+        else:
+            pid = len(self.predicates)
+            self.predicates.append(predicate)
+            self._uses = grown(self._uses, pid + 1)
+            self._compared = grown(self._compared, pid + 1)
+        self._ids[predicate] = pid
+        self._compared[pid] = self._compared_attributes(predicate)
+        changed.append((pid, predicate))
+        return pid
+
+    def _compared_attributes(self, predicate: Predicate) -> tuple[int, int]:
+        """The attributes whose one bound value the predicate speaks of; -1 for none."""
+        if predicate.operator not in COMPARISONS:
+            return -1, -1
+        operand = predicate.operand
+        other = self.attribute_number(operand.attribute) if isinstance(operand, Reference) else -1
+        return self.attribute_number(predicate.attribute), other
+
+    def _new_row(self, conjunction: Conjunction) -> int:
+        if self._free_rows:
+            row = self._free_rows.pop()
+            self.conjunctions[row] = conjunction
+            return row
+        self.conjunctions.append(conjunction)
+        return len(self.conjunctions) - 1
+
+    def _place(self, rows: list[int], sizes: list[int], pids: list[int], changed: list[tuple[int, Predicate]]) -> Batch:
+        """Give each row its run of slots."""
+        starts = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        firsts = np.array([self._new_slots(size) for size in sizes], np.int64)
+        slots = np.repeat(firsts - starts[:-1], sizes) + np.arange(len(pids))
+        batch = Batch(np.array(rows, np.int32), starts, slots, np.array(pids, np.int32), changed)
+        self.slot_pids = grown(self.slot_pids, self._slots_used)
+        self.slot_pids[slots] = batch.pids
+        for name in ("keys", "sizes", "tangled", "row_starts", "_together"):
+            setattr(self, name, grown(getattr(self, name), self.row_count))
+        self.row_starts[batch.rows] = firsts
+        return batch
+
+    def _new_slots(self, size: int) -> int:
+        free = self._free_slots.get(size)
+        if free:
+            return free.pop()
+        self._slots_used += size
+        return self._slots_used - size
+
+    def _settle(self, keys: list[int], batch: Batch) -> Batch:
+        counts = [len(self.subscriptions[key]) for key in keys]
+        self.keys[batch.rows] = np.repeat(np.array(keys, np.int64), counts)
+        self.sizes[batch.rows] = batch.sizes
+        self.tangled[batch.rows] = find_tangled(batch.starts, batch.pids, self._compared)
+        together = np.repeat(np.array(counts, np.int64) > 1, counts)
+        self._together[batch.rows] = together
+        self._shared_keys += int(together.sum())
+        used, times = np.unique(batch.pids, return_counts=True)
+        self._uses[used] += times
+        return batch
+
+    # -- removing ---------------------------------------------------------------------------------------------
+
+    def leaving(self, keys: Sequence[int]) -> Batch:
+        """The rows of these keys, still in place, and the predicates that nobody else uses."""
+        rows = np.array([row for key in keys for row in self.subscriptions[key]], np.int32)
+        sizes = self.sizes[rows]
+        starts = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        slots = np.repeat(self.row_starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        pids = self.slot_pids[slots]
+        used, times = np.unique(pids, return_counts=True)
+        last = used[self._uses[used] == times]
+        return Batch(rows, starts, slots, pids, [(int(pid), self.predicate(int(pid))) for pid in last])
+
+    def predicate(self, pid: int) -> Predicate:
+        predicate = self.predicates[pid]
+        assert predicate is not None
+        return predicate
+
+    def release(self, keys: Sequence[int], batch: Batch) -> None:
+        """Forget what `leaving` found. Whoever holds rows or predicate ids has dropped them before."""
+        for key in keys:
+            del self.subscriptions[key]
+        self._shared_keys -= int(self._together[batch.rows].sum())
+        for row in batch.rows.tolist():
+            self.conjunctions[row] = None
+            self._free_rows.append(row)
+            self._free_slots[int(self.sizes[row])].append(int(self.row_starts[row]))
+        np.subtract.at(self._uses, batch.pids, 1)
+        for pid, predicate in batch.changed:
+            del self._ids[predicate]
+            self.predicates[pid] = None
+            self._free_pids.append(pid)
+
+    def put_first(self, batch: Batch, chosen: npt.NDArray[np.bool_]) -> Batch:
+        """Reorder each row's predicates so that the chosen ones lead; the batch in the new order."""
+        of = np.repeat(np.arange(len(batch.rows)), batch.sizes)
+        order = np.lexsort((~chosen, of))
+        self.slot_pids[batch.slots] = batch.pids[order]
+        return batch._replace(pids=batch.pids[order])
+
+    def heads(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """Where the predicates of each row start and how many there are, as `Candidates` has it."""
+        return (self.row_starts[batch.rows] << HEAD_BITS) | batch.sizes
+
+    # -- answering --------------------------------------------------------------------------------------------
+
+    def pids_of(self, row: int) -> Ids:
+        start = self.row_starts[row]
+        return self.slot_pids[start : start + self.sizes[row]]
+
+    def answer(self, rows: Ids, event: Event, work: Work) -> npt.NDArray[np.int64]:
+        """Rows whose predicates each hold → keys of the subscriptions that match."""
+        if any(len(values) > 1 for values in event.values.values()):
+            rows = self.verified(rows, self.tangled[rows], event, work)
+        keys = self.keys[rows]
+        if self._shared_keys:
+            together = self._together[rows]
+            if together.any():
+                keys = np.concatenate([keys[~together], np.unique(keys[together])])
+        return keys
+
+    def verified(self, rows: Ids, doubtful: npt.NDArray[np.bool_], event: Event, work: Work) -> Ids:
+        """The rows without the doubtful ones that do not hold."""
+        if not doubtful.any():
+            return rows
+        checked = [row for row in rows[doubtful].tolist() if self.holds(row, event, work)]
+        return np.concatenate([rows[~doubtful], np.array(checked, np.int32)])
+
+    def holds(self, row: int, event: Event, work: Work) -> bool:
+        """Whether a row holds, by the oracle's own meaning."""
+        conjunction = self.conjunctions[row]
+        assert conjunction is not None
+        work.candidates_verified += 1
+        return conjunction_holds(self.schema, conjunction, event)
+
+    # -- keeping ----------------------------------------------------------------------------------------------
+
+    def bytes_used(self) -> int:
+        arrays = (self.keys, self.sizes, self.tangled, self.row_starts, self.slot_pids, self._uses, self._compared)
+        return sum(array.nbytes for array in arrays)
+
+    def check(self) -> None:
+        uses = np.zeros(self.predicate_count, np.int64)
+        for key, rows in self.subscriptions.items():
+            for row in rows:
+                assert self.keys[row] == key, f"row {row} has the key {self.keys[row]}, not {key}"
+                found = {self.predicates[pid] for pid in self.pids_of(row)}
+                assert found == set(self.conjunctions[row] or ()), f"row {row} has not its conjunction's predicates"
+                np.add.at(uses, self.pids_of(row), 1)
+        assert (uses == self._uses[: len(uses)]).all(), "a predicate's count of uses is wrong"
+        live = {pid for pid, predicate in enumerate(self.predicates) if predicate is not None}
+        assert live == set(self._ids.values()), "predicates and ids disagree"
+        assert live.isdisjoint(self._free_pids), "a predicate in use is marked free"
+        rows_used = sum(map(len, self.subscriptions.values()))
+        assert rows_used == self.conjunction_count, "rows are lost or counted twice"
