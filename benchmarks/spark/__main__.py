@@ -115,12 +115,25 @@ def w4(spark: SparkSession, folder: Path, scale: float) -> None:
     engine = Engine(workload.schema())
     engine.subscribe_many(workload.subscriptions(count))
     table = workload.events(many)
-    engine.match_many(table.slice(0, 50)).counts()
-    alone = timed(lambda: engine._registry.count_batch(engine._registry.read_arrow(table)))  # type: ignore[attr-defined]
+    engine.count_many(table.slice(0, 50))
+    alone = timed(lambda: engine.count_many(table))
     cores = int(spark.sparkContext.defaultParallelism)
     print(f"  Spark, {cores} cores          {on_spark:>10,.0f} events/s")
     print(f"  in process, one thread  {many / alone:>10,.0f} events/s; {cores} times that: {cores * many / alone:,.0f}")
     print(f"  Spark reaches {on_spark / (cores * many / alone):.0%} of the engine on the same cores")
+
+
+def light(spark: SparkSession, folder: Path, scale: float) -> None:
+    """100,000 subscriptions on light events: the index with and without statistics of the events."""
+    workload, count, many = find_workload("light", a=2.0), int(100_000 * scale), int(20_000 * scale)
+    subscriptions = stored(ts.generate_subscriptions(spark, workload, count), str(folder / "subscriptions"))
+    events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
+    for name, known in (("without", None), ("with", ts.analyze(events))):
+        path = str(folder / name)
+        ts.index(subscriptions, workload.schema(), path, statistics=known)
+        drain(ts.count_matches(events.limit(100), path))
+        rate = many / timed(lambda path=path: drain(ts.count_matches(events, path)))
+        print(f"  {name:<8} statistics {rate:>10,.0f} events/s")
 
 
 def build(spark: SparkSession, folder: Path, scale: float) -> None:
@@ -173,7 +186,7 @@ def _private_kb(pid: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private"))
 
 
-FIGURES = {"lesub": lesub, "w4": w4, "build": build, "memory": memory}
+FIGURES = {"lesub": lesub, "w4": w4, "light": light, "build": build, "memory": memory}
 
 
 def main() -> int:

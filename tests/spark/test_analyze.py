@@ -38,9 +38,7 @@ def test_statistics_are_those_of_the_sample(spark: SparkSession, as_json: bool) 
         assert dict(mine.frequent) == pytest.approx(dict(one.frequent))
 
 
-def test_statistics_change_what_is_looked_at_first_on_light_and_not_the_answers(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_statistics_change_the_order_on_light_and_not_the_answers(spark: SparkSession, tmp_path: Path) -> None:
     """`p7 = 1` is rare among light events and `p7 = 0` is not; only statistics can know."""
     workload = find_workload("light", a=2.0)
     subscriptions = ts.generate_subscriptions(spark, workload, 4000)
