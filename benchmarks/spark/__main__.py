@@ -100,7 +100,7 @@ def _duckdb(_: SparkSession, tables: dict[str, pa.Table], query: str) -> tuple[i
         base.register(f"{name}_arrow", table)
         base.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_arrow")
     start = time.perf_counter()
-    found = base.execute(query).to_arrow_table().num_rows
+    found = base.sql(query).to_arrow_table().num_rows
     return found, time.perf_counter() - start
 
 

@@ -112,17 +112,19 @@ def test_skipped_segments_are_counted(spark: SparkSession, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("many_segments")
-def test_json_events_take_the_same_ways(spark: SparkSession, tmp_path: Path) -> None:
+def test_json_and_variant_events_take_the_same_ways(spark: SparkSession, tmp_path: Path) -> None:
     workload, path = find_workload("web"), str(tmp_path / "index")
     ts.index(ts.generate_subscriptions(spark, workload, 300), workload.schema(), path)
     events = ts.generate_events(spark, workload, 60)
     texts = events.selectExpr("event_id", "to_json(event) as event")
+    variants = texts.selectExpr("event_id", "parse_json(event) as event")
 
     wanted = pairs_of(ts.match(events, path))
 
     assert wanted
     assert pairs_of(ts.match(texts, path, plan="everywhere")) == wanted
     assert pairs_of(ts.match(texts, path, plan="groups")) == wanted
+    assert pairs_of(ts.match(variants, path)) == wanted
     assert pairs_of(ts.match(events, path, plan="groups")) == wanted
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tamis.segments.events import Batch
 from tamis.spark.build import open_entry
-from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS
+from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_IDS
 from tamis.spark.manifest import Entry, Manifest
 from tamis.spark.routing import Router
 from tamis.spark.segment_store import Opened, read_batch
@@ -22,7 +22,7 @@ __all__ = ["GROUP", "MOST_IDS", "SHAPES", "MatchEverywhere", "MatchGroups", "Rou
 
 GROUP = "group"
 MOST_IDS = 65_536
-"""Ids in one row of a wide answer, and rows in one Arrow batch of a long one: bounds on what is built at once."""
+"""Ids in one row of a wide answer, and about as many in one Arrow batch: a bound on what is built at once."""
 
 Longs = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
@@ -41,17 +41,7 @@ def _found(batch: Batch, segments: list[Opened]) -> Iterator[_Found]:
         yield _Found(*segment.match(batch), segment)
 
 
-# -- the three shapes of an answer --------------------------------------------------------------------------------
-
-
-def pairs(event_ids: pa.Array, batch: Batch, segments: list[Opened]) -> Batches:
-    """One row per match, in batches of bounded size."""
-    for one in _found(batch, segments):
-        owners = np.repeat(np.arange(len(event_ids)), np.diff(one.offsets))
-        for start in range(0, len(one.rows), MOST_IDS):
-            part = slice(start, start + MOST_IDS)
-            columns = [event_ids.take(pa.array(owners[part])), one.segment.ids(one.rows[part])]
-            yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_ID])
+# -- the two shapes of an answer --------------------------------------------------------------------------------
 
 
 def lists(event_ids: pa.Array, batch: Batch, segments: list[Opened]) -> Batches:

@@ -40,7 +40,11 @@ def match(
     have no row. The version is fixed when this is called. Events should come from `validate`: one that breaks a rule
     stops the job.
     """
-    return _match(events, path, version, "pairs" if explode else "lists", plan)
+    found = _match(events, path, version, "lists", plan)
+    if not explode:
+        return found
+    # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
+    return found.select(EVENT_ID, F.explode(SUBSCRIPTION_IDS).alias(SUBSCRIPTION_ID), VERSION)
 
 
 def count_matches(events: DataFrame, path: str, *, version: int | None = None, plan: str = "auto") -> DataFrame:
@@ -63,9 +67,8 @@ def routes(events: DataFrame, path: str, *, version: int | None = None) -> DataF
 def _match(events: DataFrame, path: str, version: int | None, shape: str, plan: str) -> DataFrame:
     manifest = read_manifest(storage(path), path, version)
     frame = as_events(events).select(EVENT_ID, readable(as_events(events)).alias(EVENT))
-    kinds = {"pairs": f", {SUBSCRIPTION_ID} {{}}", "lists": f", {SUBSCRIPTION_IDS} array<{{}}>, {MATCH_COUNT} long"}
-    answer = kinds.get(shape, f", {MATCH_COUNT} long").format(manifest.id_type)
-    ddl = f"{EVENT_ID} {frame.schema[EVENT_ID].dataType.simpleString()}{answer}"
+    ids = f", {SUBSCRIPTION_IDS} array<{manifest.id_type}>" if shape == "lists" else ""
+    ddl = f"{EVENT_ID} {frame.schema[EVENT_ID].dataType.simpleString()}{ids}, {MATCH_COUNT} long"
     room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
     chosen = _choose(plan, manifest, room)
     sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
