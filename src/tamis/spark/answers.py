@@ -80,7 +80,6 @@ def counts(event_ids: pa.Array, batch: Batch, segments: list[Opened]) -> Batches
 
 
 SHAPES: dict[str, Callable[[pa.Array, Batch, list[Opened]], Batches]] = {
-    "pairs": pairs,
     "lists": lists,
     "counts": counts,
 }
