@@ -136,32 +136,42 @@ class Roster:
         rows: list[int] = []
         pids: list[int] = []
         sizes: list[int] = []
-        changed: list[tuple[int, Predicate]] = []
+        fresh: dict[Predicate, int] = {}
         ids = self._ids
         for key, conjunctions in entries:
             first = len(rows)
             for conjunction in conjunctions:
                 for predicate in conjunction:
                     pid = ids.get(predicate)
-                    pids.append(self._new_pid(predicate, changed) if pid is None else pid)
+                    pids.append(fresh.setdefault(predicate, ~len(fresh)) if pid is None else pid)
                 sizes.append(len(conjunction))
                 rows.append(self._new_row(conjunction))
             self.subscriptions[key] = tuple(rows[first:])
-        return self._settle([key for key, _ in entries], self._place(rows, sizes, pids, changed))
+        numbered = np.array(pids, np.int32)
+        changed = self._number(fresh, numbered)
+        return self._settle([key for key, _ in entries], self._place(rows, sizes, numbered, changed))
 
-    def _new_pid(self, predicate: Predicate, changed: list[tuple[int, Predicate]]) -> int:
-        if self._free_pids:
-            pid = self._free_pids.pop()
+    def _number(self, fresh: dict[Predicate, int], pids: Ids) -> list[tuple[int, Predicate]]:
+        """Give new predicates their ids, neighbours next to each other, and write them over the stand-ins in `pids`.
+
+        Predicates that hold together are mostly neighbours by constant: so their lists are read from front to end.
+        """
+        final = np.empty(len(fresh), np.int32)
+        changed = []
+        for predicate in sorted(fresh, key=_neighbourhood):
+            pid = self._free_pids.pop() if self._free_pids else self.predicate_count
+            if pid == self.predicate_count:
+                self.predicates.append(None)
             self.predicates[pid] = predicate
-        else:
-            pid = len(self.predicates)
-            self.predicates.append(predicate)
-            self._uses = grown(self._uses, pid + 1)
-            self._compared = grown(self._compared, pid + 1)
-        self._ids[predicate] = pid
-        self._compared[pid] = self._compared_attributes(predicate)
-        changed.append((pid, predicate))
-        return pid
+            self._ids[predicate] = final[~fresh[predicate]] = pid
+            changed.append((pid, predicate))
+        self._uses = grown(self._uses, self.predicate_count)
+        self._compared = grown(self._compared, self.predicate_count)
+        for pid, predicate in changed:
+            self._compared[pid] = self._compared_attributes(predicate)
+        stand_ins = pids < 0
+        pids[stand_ins] = final[~pids[stand_ins]]
+        return changed
 
     def _compared_attributes(self, predicate: Predicate) -> tuple[int, int]:
         """The attributes whose one bound value the predicate speaks of; -1 for none."""
@@ -179,13 +189,13 @@ class Roster:
         self.conjunctions.append(conjunction)
         return len(self.conjunctions) - 1
 
-    def _place(self, rows: list[int], sizes: list[int], pids: list[int], changed: list[tuple[int, Predicate]]) -> Batch:
+    def _place(self, rows: list[int], sizes: list[int], pids: Ids, changed: list[tuple[int, Predicate]]) -> Batch:
         """Give each row its run of slots."""
         starts = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(sizes, out=starts[1:])
         firsts = np.array([self._new_slots(size) for size in sizes], np.int64)
         slots = np.repeat(firsts - starts[:-1], sizes) + np.arange(len(pids))
-        batch = Batch(np.array(rows, np.int32), starts, slots, np.array(pids, np.int32), changed)
+        batch = Batch(np.array(rows, np.int32), starts, slots, pids, changed)
         self.slot_pids = grown(self.slot_pids, self._slots_used)
         self.slot_pids[slots] = batch.pids
         for name in ("keys", "sizes", "tangled", "row_starts", "_together"):
@@ -308,3 +318,10 @@ class Roster:
         assert live.isdisjoint(self._free_pids), "a predicate in use is marked free"
         rows_used = sum(map(len, self.subscriptions.values()))
         assert rows_used == self.conjunction_count, "rows are lost or counted twice"
+
+
+def _neighbourhood(predicate: Predicate) -> tuple[str, str, int, int | float | str]:
+    """By attribute, operator and constant; lists by their first, which is near enough."""
+    constants = predicate.constants
+    kind, data = constants[0] if constants else (-1, "")
+    return predicate.attribute, predicate.operator.value, kind, data
