@@ -2,8 +2,8 @@
 
     python -m benchmarks.adaptive [--quick]
 
-Both sides of a ratio run in this process, one after the other, several times; the best of each is taken (what disturbs a
-run only ever makes it slower) and the spread of the ratio over the repeats is shown.
+Both sides of a ratio run in this process, one after the other, several times; the best of each is taken (what disturbs
+a run only ever makes it slower) and the spread of the ratio over the repeats is shown.
 """
 
 from __future__ import annotations

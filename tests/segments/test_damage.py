@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -52,19 +51,17 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[ob
 
 
 @pytest.fixture
-def copy(saved: tuple[Path, list[tuple[object, ...]]], tmp_path: Path) -> Iterator[Path]:
+def copy(saved: tuple[Path, list[tuple[object, ...]]], tmp_path: Path) -> Path:
     shutil.copytree(saved[0], tmp_path / "engine")
-    yield tmp_path / "engine"
+    return tmp_path / "engine"
 
 
 def outcome(path: Path) -> tuple[object, ...] | None:
-    """The state of what opens, None for a refusal that names a file of the folder."""
+    """The state of what opens; None for a refusal that names a file of the folder."""
     try:
         engine = Engine.open(path)
     except SegmentError as error:
-        assert error.path is not None
-        assert error.path.startswith(str(path))
-        return None
+        return None if str(error.path).startswith(str(path)) else (error,)
     found = state(engine)
     engine.check()
     leave(engine)
@@ -76,7 +73,7 @@ def test_a_bit_turned_anywhere_is_noticed_or_does_not_matter(
     kind: str, copy: Path, saved: tuple[Path, list[tuple[object, ...]]]
 ) -> None:
     draw = random.Random(SEED)
-    (file,) = copy.glob(kind)
+    file = min(copy.glob(kind))
     whole = file.read_bytes()
     places = {*range(min(40, len(whole))), len(whole) - 1, *(draw.randrange(len(whole)) for _ in range(120))}
     refused = 0
@@ -96,7 +93,7 @@ def test_a_file_cut_anywhere_is_refused_and_a_log_holds_what_came_before(
     kind: str, copy: Path, saved: tuple[Path, list[tuple[object, ...]]]
 ) -> None:
     draw = random.Random(SEED)
-    (file,) = copy.glob(kind)
+    file = min(copy.glob(kind))
     whole = file.read_bytes()
     allowed = saved[1] if kind == "*.wal" else [None]
 
@@ -108,7 +105,7 @@ def test_a_file_cut_anywhere_is_refused_and_a_log_holds_what_came_before(
 @pytest.mark.parametrize("kind", KINDS)
 def test_noise_in_any_place_is_noticed(kind: str, copy: Path, saved: tuple[Path, list[tuple[object, ...]]]) -> None:
     draw = random.Random(SEED)
-    (file,) = copy.glob(kind)
+    file = min(copy.glob(kind))
     whole = file.read_bytes()
 
     for _ in range(60):
@@ -119,17 +116,17 @@ def test_noise_in_any_place_is_noticed(kind: str, copy: Path, saved: tuple[Path,
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_missing_file_is_an_error(kind: str, copy: Path) -> None:
-    (file,) = copy.glob(kind)
+    file = min(copy.glob(kind))
     file.unlink()
 
     with pytest.raises(SegmentError):
         Engine.open(copy)
 
 
-@pytest.mark.parametrize("content", [b"TAMSEG\0\1" * 4, b"PAR1" * 10, b"\xff" * 100, b"PK\3\4 a zip file, perhaps"])
+@pytest.mark.parametrize("content", [b"TAMSEG\0\1" * 4, b"PAR1" * 10, b"\xff" * 40, b"PK\3\4 a zip file, perhaps"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_foreign_file_is_an_error(kind: str, content: bytes, copy: Path) -> None:
-    (file,) = copy.glob(kind)
+    file = min(copy.glob(kind))
     file.write_bytes(content)
 
     with pytest.raises(SegmentError):
@@ -137,7 +134,7 @@ def test_a_foreign_file_is_an_error(kind: str, content: bytes, copy: Path) -> No
 
 
 def test_a_newer_segment_says_that_a_newer_tamis_may_have_written_it(copy: Path) -> None:
-    (file,) = copy.glob("*.seg")
+    file = min(copy.glob("*.seg"))
     newer = bytearray(file.read_bytes())
     newer[7] += 1
     file.write_bytes(newer)
@@ -158,7 +155,7 @@ def test_the_segment_of_another_engine_is_an_error(copy: Path, tmp_path: Path) -
     other = Engine(Schema.loads(auctions.SCHEMA))
     other.subscribe("ann", "price < 1")
     other.save(tmp_path / "other")
-    (mine,), (theirs,) = copy.glob("*.seg"), (tmp_path / "other").glob("*.seg")
+    mine, theirs = min(copy.glob("*.seg")), min((tmp_path / "other").glob("*.seg"))
     shutil.copy(theirs, mine)
 
     with pytest.raises(SegmentError, match="another segment"):

@@ -58,7 +58,7 @@ class SingleMatcher:
         return found
 
     def rows(self, segment: Segment, event: Event) -> Ints | None:
-        """The live rows that the event satisfies, each subscription's perhaps several times; None if a batch must do it.
+        """The live rows that the event satisfies, a subscription's perhaps several times; None if a batch must do it.
 
         `segment` is this one, perhaps with more dead.
         """
