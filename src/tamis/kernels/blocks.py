@@ -26,6 +26,7 @@ WORDS = MEMBERS // 64
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.uint8]
 
 ANY, ALL = 0, 1
 """How a slot takes several values: one of them must be admitted, or all of them."""
@@ -120,8 +121,12 @@ def _fill(hits: Words, size: int) -> None:
 
 
 @kernel
-def match_blocks(blocks: Blocks, sizes: Ints, events: Events, first: int, last: int, hits: Words) -> None:
+def match_blocks(
+    blocks: Blocks, sizes: Ints, events: Events, first: int, last: int, hits: Words, touched: Flags
+) -> None:
     """`hits[(event - first) * blocks + block]` becomes the bitmap of the members that events first to last satisfy.
+
+    `touched` says of each bitmap whether it has a one at all; those that have none are not written.
 
     Blocks outside, events inside: a block's bases stay in cache for the whole batch.
     """
@@ -137,9 +142,8 @@ def match_blocks(blocks: Blocks, sizes: Ints, events: Events, first: int, last: 
                 if blocks.needed[entry] == 1 and events.codes[event, blocks.column[entry]] == 0:
                     alive = False
                     break
+            touched[(event - first) * count + block] = 0
             if not alive:
-                for w in range(WORDS):
-                    mine[w] = np.uint64(0)
                 continue
             _fill(mine, sizes[block])
             for entry in range(begin, end):
@@ -157,3 +161,4 @@ def match_blocks(blocks: Blocks, sizes: Ints, events: Events, first: int, last: 
                     alive = _and_into(mine, slot_bits)
                 if not alive:
                     break
+            touched[(event - first) * count + block] = 1 if alive else 0

@@ -17,9 +17,10 @@ from tamis.errors import OptionError, TamisError
 from tamis.indexes.base import IndexMaker
 from tamis.matchers.arrays import Ids
 from tamis.matchers.base import Entry, MatcherStats, Rows, Work
+from tamis.matchers.batches import Batch
 from tamis.matchers.clusters import SortedClusters
 from tamis.matchers.front import Front
-from tamis.matchers.roster import Batch, Roster
+from tamis.matchers.roster import Roster
 from tamis.model import Event, Schema
 
 __all__ = ["Algorithm", "CountingAlgorithm", "index_maker"]

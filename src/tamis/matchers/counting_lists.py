@@ -23,7 +23,7 @@ from tamis.kernels.counting import count_clusters, count_lists
 from tamis.matchers.algorithm import CountingAlgorithm
 from tamis.matchers.arrays import Ids, Scratches, grown
 from tamis.matchers.associations import Associations
-from tamis.matchers.roster import Batch
+from tamis.matchers.batches import Batch
 from tamis.model import Schema
 
 __all__ = ["Counters", "CountingLists"]

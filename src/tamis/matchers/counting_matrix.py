@@ -24,7 +24,7 @@ from tamis.errors import LimitError
 from tamis.kernels.counting import count_bits, count_bytes, in_order, set_bits
 from tamis.matchers.algorithm import CountingAlgorithm
 from tamis.matchers.arrays import Ids, Scratches
-from tamis.matchers.roster import Batch
+from tamis.matchers.batches import Batch
 from tamis.model import Event, Schema
 
 __all__ = ["CountingBits", "CountingMatrix"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tamis.matchers.arrays import Ids
 from tamis.matchers.associations import Associations
-from tamis.matchers.roster import Batch
+from tamis.matchers.batches import Batch
 from tamis.model import Conjunction, Event, Operator, Value
 
 __all__ = ["EqualityClusters"]

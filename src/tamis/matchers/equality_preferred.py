@@ -19,10 +19,10 @@ import numpy as np
 from tamis.matchers.algorithm import Algorithm, index_maker
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.base import MatcherStats
+from tamis.matchers.batches import Batch, Uses
 from tamis.matchers.counting_lists import Counters
 from tamis.matchers.equality_clusters import EqualityClusters
 from tamis.matchers.front import Front
-from tamis.matchers.roster import Batch, Uses
 from tamis.model import Event, Schema
 
 __all__ = ["EqualityPreferred"]

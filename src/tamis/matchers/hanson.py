@@ -24,8 +24,8 @@ from tamis.matchers.algorithm import Algorithm, index_maker
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.associations import Associations
 from tamis.matchers.base import MatcherStats
+from tamis.matchers.batches import Batch, Uses
 from tamis.matchers.front import Front
-from tamis.matchers.roster import Batch, Uses
 from tamis.matchers.statistics import Statistics
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema

@@ -23,7 +23,7 @@ from tamis.kernels.neon import scan_operations
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, Scratches, grown
 from tamis.matchers.associations import Associations
-from tamis.matchers.roster import Batch, Uses
+from tamis.matchers.batches import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import EVENT_TYPE, Conjunction, Event, Operator, Predicate, Schema, Value
 

@@ -20,9 +20,9 @@ from tamis.kernels.verify import HEAD_BITS, Candidates
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.base import Entry, MatcherStats
+from tamis.matchers.batches import Batch, Uses
 from tamis.matchers.equality_clusters import EqualityClusters
 from tamis.matchers.fair_predicate import FairPredicate
-from tamis.matchers.roster import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema
 

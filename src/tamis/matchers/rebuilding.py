@@ -19,7 +19,7 @@ from tamis.kernels.verify import Candidates
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.associations import Associations
-from tamis.matchers.roster import Batch, Uses
+from tamis.matchers.batches import Batch, Uses
 from tamis.matchers.verifier import Verifier
 from tamis.model import Event, Schema
 

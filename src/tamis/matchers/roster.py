@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,72 +21,11 @@ from tamis.kernels.associations import find_tangled
 from tamis.kernels.verify import HEAD_BITS
 from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.base import Entry, Work
+from tamis.matchers.batches import Batch
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import COMPARISONS, Conjunction, Event, Predicate, Reference, Schema
 
-__all__ = ["Batch", "Roster", "Uses"]
-
-
-class Batch(NamedTuple):
-    """Conjunctions that come or go together. Row `rows[i]` uses `pids[starts[i] : starts[i + 1]]`."""
-
-    rows: Ids
-    starts: npt.NDArray[np.int64]
-    slots: npt.NDArray[np.int64]
-    pids: Ids
-    changed: list[tuple[int, Predicate]]
-    """Predicates that are new, or that nobody will use any more."""
-
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        return np.diff(self.starts)
-
-    @property
-    def members(self) -> Ids:
-        """The row of each predicate, parallel to `pids`."""
-        return np.repeat(self.rows, self.sizes)
-
-    def only(self, kept: npt.NDArray[np.bool_]) -> Batch:
-        """The same rows with some of their predicates."""
-        starts = np.zeros(len(self.starts), np.int64)
-        np.cumsum(kept, out=(sums := np.zeros(len(kept) + 1, np.int64))[1:])
-        starts[:] = sums[self.starts]
-        return self._replace(starts=starts, slots=self.slots[kept], pids=self.pids[kept], changed=[])
-
-    def leading(self, counts: npt.NDArray[np.int64]) -> Batch:
-        """The same rows with the first `counts[i]` of their predicates."""
-        places = np.arange(len(self.pids)) - np.repeat(self.starts[:-1], self.sizes)
-        return self.only(places < np.repeat(counts, self.sizes))
-
-    def rows_where(self, kept: npt.NDArray[np.bool_]) -> Batch:
-        """Some of the rows with all of their predicates."""
-        flat = np.repeat(kept, self.sizes)
-        starts = np.zeros(int(kept.sum()) + 1, np.int64)
-        np.cumsum(self.sizes[kept], out=starts[1:])
-        return Batch(self.rows[kept], starts, self.slots[flat], self.pids[flat], [])
-
-
-class Uses:
-    """How often each predicate serves one purpose of an algorithm, to know when it starts and stops to."""
-
-    def __init__(self, roster: Roster) -> None:
-        self._roster = roster
-        self._counts = np.empty(0, np.int64)
-
-    def add(self, pids: Ids) -> list[tuple[int, Predicate]]:
-        """Count these uses; the predicates used for the first time."""
-        self._counts = grown(self._counts, self._roster.predicate_count)
-        used, times = np.unique(pids, return_counts=True)
-        fresh = used[self._counts[used] == 0]
-        self._counts[used] += times
-        return [(int(pid), self._roster.predicate(int(pid))) for pid in fresh]
-
-    def remove(self, pids: Ids) -> list[tuple[int, Predicate]]:
-        """Take these uses back; the predicates not used any more."""
-        used, times = np.unique(pids, return_counts=True)
-        self._counts[used] -= times
-        last = used[self._counts[used] == 0]
-        return [(int(pid), self._roster.predicate(int(pid))) for pid in last]
+__all__ = ["Roster"]
 
 
 class Roster:
@@ -136,32 +74,42 @@ class Roster:
         rows: list[int] = []
         pids: list[int] = []
         sizes: list[int] = []
-        changed: list[tuple[int, Predicate]] = []
+        fresh: dict[Predicate, int] = {}
         ids = self._ids
         for key, conjunctions in entries:
             first = len(rows)
             for conjunction in conjunctions:
                 for predicate in conjunction:
                     pid = ids.get(predicate)
-                    pids.append(self._new_pid(predicate, changed) if pid is None else pid)
+                    pids.append(fresh.setdefault(predicate, ~len(fresh)) if pid is None else pid)
                 sizes.append(len(conjunction))
                 rows.append(self._new_row(conjunction))
             self.subscriptions[key] = tuple(rows[first:])
-        return self._settle([key for key, _ in entries], self._place(rows, sizes, pids, changed))
+        numbered = np.array(pids, np.int32)
+        changed = self._number(fresh, numbered)
+        return self._settle([key for key, _ in entries], self._place(rows, sizes, numbered, changed))
 
-    def _new_pid(self, predicate: Predicate, changed: list[tuple[int, Predicate]]) -> int:
-        if self._free_pids:
-            pid = self._free_pids.pop()
+    def _number(self, fresh: dict[Predicate, int], pids: Ids) -> list[tuple[int, Predicate]]:
+        """Give new predicates their ids, neighbours next to each other, and write them over the stand-ins in `pids`.
+
+        Predicates that hold together are mostly neighbours by constant: so their lists are read from front to end.
+        """
+        final = np.empty(len(fresh), np.int32)
+        changed = []
+        for predicate in sorted(fresh, key=_neighbourhood):
+            pid = self._free_pids.pop() if self._free_pids else self.predicate_count
+            if pid == self.predicate_count:
+                self.predicates.append(None)
             self.predicates[pid] = predicate
-        else:
-            pid = len(self.predicates)
-            self.predicates.append(predicate)
-            self._uses = grown(self._uses, pid + 1)
-            self._compared = grown(self._compared, pid + 1)
-        self._ids[predicate] = pid
-        self._compared[pid] = self._compared_attributes(predicate)
-        changed.append((pid, predicate))
-        return pid
+            self._ids[predicate] = final[~fresh[predicate]] = pid
+            changed.append((pid, predicate))
+        self._uses = grown(self._uses, self.predicate_count)
+        self._compared = grown(self._compared, self.predicate_count)
+        for pid, predicate in changed:
+            self._compared[pid] = self._compared_attributes(predicate)
+        stand_ins = pids < 0
+        pids[stand_ins] = final[~pids[stand_ins]]
+        return changed
 
     def _compared_attributes(self, predicate: Predicate) -> tuple[int, int]:
         """The attributes whose one bound value the predicate speaks of; -1 for none."""
@@ -179,13 +127,13 @@ class Roster:
         self.conjunctions.append(conjunction)
         return len(self.conjunctions) - 1
 
-    def _place(self, rows: list[int], sizes: list[int], pids: list[int], changed: list[tuple[int, Predicate]]) -> Batch:
+    def _place(self, rows: list[int], sizes: list[int], pids: Ids, changed: list[tuple[int, Predicate]]) -> Batch:
         """Give each row its run of slots."""
         starts = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(sizes, out=starts[1:])
         firsts = np.array([self._new_slots(size) for size in sizes], np.int64)
         slots = np.repeat(firsts - starts[:-1], sizes) + np.arange(len(pids))
-        batch = Batch(np.array(rows, np.int32), starts, slots, np.array(pids, np.int32), changed)
+        batch = Batch(np.array(rows, np.int32), starts, slots, pids, changed)
         self.slot_pids = grown(self.slot_pids, self._slots_used)
         self.slot_pids[slots] = batch.pids
         for name in ("keys", "sizes", "tangled", "row_starts", "_together"):
@@ -308,3 +256,10 @@ class Roster:
         assert live.isdisjoint(self._free_pids), "a predicate in use is marked free"
         rows_used = sum(map(len, self.subscriptions.values()))
         assert rows_used == self.conjunction_count, "rows are lost or counted twice"
+
+
+def _neighbourhood(predicate: Predicate) -> tuple[str, str, int, int | float | str]:
+    """By attribute, operator and constant; lists by their first, which is near enough."""
+    constants = predicate.constants
+    kind, data = constants[0] if constants else (-1, "")
+    return predicate.attribute, predicate.operator.value, kind, data

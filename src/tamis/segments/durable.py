@@ -27,7 +27,7 @@ import xxhash
 
 from tamis.errors import SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
-from tamis.segments.file import open_segment, save_segment
+from tamis.segments.file import open_segment, save_segment, sums_of
 from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
 from tamis.store.atomic import sync_folder, why, write_atomically
@@ -46,9 +46,10 @@ _HEAD_BYTES = 20
 
 
 class _Listed(NamedTuple):
-    """A segment that counts, and the rows that died since it was written."""
+    """A segment that counts, its sums, and the rows that died since it was written."""
 
     file: str
+    sums: str
     dead: list[int]
 
 
@@ -148,7 +149,9 @@ class Folder:
     # -- segments -----------------------------------------------------------------------------------------------
 
     def segments(self, *, verify: bool = True) -> Iterator[Segment]:
-        for file, dead in self._listed:
+        for file, sums, dead in self._listed:
+            if sums_of(self.path / file) != sums:
+                raise SegmentError("this is damaged, or another segment than the one listed", str(self.path / file))
             segment = open_segment(self.path / file, self.schema, verify=verify)
             fresh = np.setdiff1d(np.array(dead, np.int64), segment.buried())
             if len(fresh):
@@ -161,11 +164,12 @@ class Folder:
         number = self._number + 1
         listed, fresh = [], {}
         for at, segment in enumerate(segments):
-            name = self._files.get(segment.index)
-            listed.append(_Listed(name or f"segment-{number}-{at}.seg", segment.buried().tolist() if name else []))
-            if name is None:
-                save_segment(segment, self.path / listed[-1].file, self.schema)
-                fresh[segment.index] = listed[-1].file
+            known = self._files.get(segment.index)
+            name = known or f"segment-{number}-{at}.seg"
+            if known is None:
+                save_segment(segment, self.path / name, self.schema)
+                fresh[segment.index] = name
+            listed.append(_Listed(name, sums_of(self.path / name), segment.buried().tolist() if known else []))
         log = self._handle(f"log-{number}.wal", os.O_RDWR | os.O_TRUNC)
         try:
             self._write_current(number, listed)  # syncs the folder, and with it the name of the new log

@@ -1,6 +1,7 @@
 """One event against one segment, without the columns a batch is made of.
 
-The same kernels, called once; codes are looked up value by value. Buffers are kept from call to call, one set per thread.
+The same kernels, called once; codes are looked up value by value. Buffers are kept from call to call, one set per
+thread.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Ints = npt.NDArray[np.int32]
 class _Buffers:
     codes: Ints
     hits: npt.NDArray[np.uint64]
+    touched: npt.NDArray[np.uint8]
     found: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
     found_start: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
     out: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
@@ -49,12 +51,14 @@ class SingleMatcher:
         found: _Buffers | None = getattr(self._local, "buffers", None)
         if found is None:
             blocks = len(self._segment.layout.block_sizes)
-            found = _Buffers(np.zeros((1, self._width), np.int32), np.empty(blocks * WORDS, np.uint64))
+            found = _Buffers(
+                np.zeros((1, self._width), np.int32), np.empty(blocks * WORDS, np.uint64), np.empty(blocks, np.uint8)
+            )
             self._local.buffers = found
         return found
 
     def rows(self, segment: Segment, event: Event) -> Ints | None:
-        """The live rows that the event satisfies, each subscription's perhaps several times; None if a batch must do it.
+        """The live rows that the event satisfies, a subscription's perhaps several times; None if a batch must do it.
 
         `segment` is this one, perhaps with more dead.
         """
@@ -72,11 +76,11 @@ class SingleMatcher:
         while True:
             count = match_one(
                 layout.blocks, layout.block_sizes, layout.clusters, layout.places, events,
-                buffers.hits, buffers.found, buffers.found_start, buffers.out, buffers.work,
+                buffers.hits, buffers.touched, buffers.found, buffers.found_start, buffers.out, buffers.work,
             )  # fmt: skip
             if count >= 0:
                 return buffers.out[:count]
             if count == -1:
                 buffers.found = np.empty(2 * len(buffers.found), np.int32)
             else:
-                buffers.out = np.empty(2 - count, np.int32)
+                buffers.out = np.empty(64 - count, np.int32)

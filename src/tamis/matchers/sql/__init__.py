@@ -25,8 +25,8 @@ import numpy.typing as npt
 
 from tamis.matchers.algorithm import Algorithm
 from tamis.matchers.arrays import Ids, grown
+from tamis.matchers.batches import Batch
 from tamis.matchers.front import as_six
-from tamis.matchers.roster import Batch
 from tamis.matchers.sql.databases import Database, open_database
 from tamis.matchers.sql.keys import KINDS, key
 from tamis.model import Event, Operator, Predicate, Schema, Value

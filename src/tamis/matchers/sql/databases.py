@@ -4,7 +4,7 @@
     sqlite: or sqlite:///some/path   in memory or in a file
     postgresql://user@host/name      tables of their own in a schema made for the matcher, dropped when it goes
 
-A database that is none of these, such as Spark, is passed as an object that keeps this protocol.
+A database that is none of these is passed as an object that keeps this protocol, as `tamis.spark.sql_database` does.
 """
 
 from __future__ import annotations

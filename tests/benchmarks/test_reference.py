@@ -1,0 +1,28 @@
+"""The C++ references answer as our matchers do, or their ratios would mean nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.loads import load
+from benchmarks.reference import run
+from tamis.matchers import MATCHERS
+from tamis.workloads.blocks import Workload
+from tamis.workloads.lesub import LeSub
+from tamis.workloads.topss import TOPSS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", [TOPSS["w4"], LeSub(0.5)], ids=lambda workload: str(workload.name))
+@pytest.mark.parametrize("reference", ["list-counting", "bit-counting", "quarantining"])
+def test_a_reference_has_our_answers(reference: str, workload: Workload) -> None:
+    given = load(workload, 1500, 20)
+    matcher = MATCHERS["naive"](given.schema)
+    matcher.add(given.entries)
+    expected = [sorted(matcher.match(event)) for event in given.events]
+
+    found = run(reference, given.encoded)
+
+    assert found.counts.tolist() == [len(keys) for keys in expected]
+    assert found.checksums.tolist() == [int(np.sum(keys, dtype=np.int64)) for keys in expected]
