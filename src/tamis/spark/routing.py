@@ -42,7 +42,7 @@ _BITS = 1 << 15
 # parenthesis or a `not` before the equality ends the attempt.
 _SKIPPED = r"[A-Za-z_][\w.]*\s*(?:!=|<=|>=|<|>)\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
 _EQUALITY = (
-    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{1, 18}))"
+    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{{1,18}}))"
     r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
 )
 _PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|contains|starts)\s)"
