@@ -125,7 +125,7 @@ def _keyword(text: Bytes, start: int, stop: int) -> int:
         return 0
     packed = 0
     for i in range(start, stop):
-        byte = text[i] | 32
+        byte = np.int64(text[i]) | 32
         if byte < 97 or byte > 122:
             return 0
         packed = packed << 5 | (byte - 96)
@@ -152,7 +152,7 @@ def _number(text: Bytes, at: int, stop: int) -> tuple[int, int, int]:
     value = 0
     while i < stop and _is_digit(text[i]):
         if i - first < _MOST_DIGITS:
-            value = value * 10 + (text[i] - 48)
+            value = value * 10 + (np.int64(text[i]) - 48)
         i += 1
     digits = i - first
     found = INTEGER
