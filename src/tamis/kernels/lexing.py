@@ -9,7 +9,7 @@ alone decides what is right. So this reader may refuse much, but must never read
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -149,7 +149,7 @@ def _number(text: Bytes, at: int, stop: int) -> tuple[int, int, int]:
     if negative or text[i] == 43:
         i += 1
     first = i
-    value = 0
+    value: Any = 0
     while i < stop and _is_digit(text[i]):
         if i - first < _MOST_DIGITS:
             value = value * 10 + (np.int64(text[i]) - 48)
