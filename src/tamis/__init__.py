@@ -23,6 +23,7 @@ from tamis.engine import Engine, Receipt
 from tamis.errors import (
     EventError,
     JavaError,
+    JobError,
     LanguageError,
     LimitError,
     OptionError,
@@ -31,6 +32,7 @@ from tamis.errors import (
     TamisError,
     TwinDomainWarning,
     UnknownSubscription,
+    WriteConflict,
 )
 from tamis.matchers.explain import Explanation
 from tamis.matches import Matches
@@ -44,6 +46,7 @@ __all__ = [
     "EventError",
     "Explanation",
     "JavaError",
+    "JobError",
     "LanguageError",
     "LimitError",
     "Matches",
@@ -55,4 +58,5 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WriteConflict",
 ]
