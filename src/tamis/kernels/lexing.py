@@ -123,7 +123,7 @@ def _word_end(text: Bytes, at: int, stop: int) -> int:
 def _keyword(text: Bytes, start: int, stop: int) -> int:
     if stop - start > 12:
         return 0
-    packed = 0
+    packed: Any = 0
     for i in range(start, stop):
         byte = np.int64(text[i]) | 32
         if byte < 97 or byte > 122:
