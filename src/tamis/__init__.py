@@ -11,6 +11,7 @@ The system in one page:
     model/      what we talk about: schemas, events, predicates
     language/   how subscriptions are written: text to normal form and back
     matchers/   which subscriptions does an event satisfy: one file per algorithm of the papers
+    segments/   the adaptive engine, the default: compiled segments, a delta, merges
     store/      what survives the process
     engine.py   what users hold: ids, snapshots, the choice of algorithm
     cli/        the command line
