@@ -28,13 +28,11 @@ TEST_SETTINGS = {
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Start-up takes ten seconds or so, hence once per test process."""
+def spark() -> SparkSession:
+    """Start-up takes ten seconds or so, hence once per test process; the JVM ends with the process."""
     from tamis.spark.sessions import session
 
-    found = session("local[2]", memory="1g", settings=TEST_SETTINGS)
-    yield found
-    found.stop()
+    return session("local[2]", memory="1g", settings=TEST_SETTINGS)
 
 
 @pytest.fixture
