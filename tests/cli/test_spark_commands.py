@@ -74,7 +74,7 @@ def test_an_index_can_be_made_updated_and_matched_against(files: Path, capsys: C
 
     told = capsys.readouterr().out
     assert (made, changed, matched) == (0, 0, 0)
-    assert "version 1 has 80 subscriptions in 1 segments" in told
+    assert "version 1 has 80 subscriptions in " in told
     assert "version 2 has 81 subscriptions" in told or "version 2 has 80 subscriptions" in told
     rows = ds.dataset(files / "wide" / "matches").to_table().to_pylist()
     assert all(row["match_count"] == len(row["subscription_ids"]) for row in rows)
