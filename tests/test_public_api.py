@@ -28,7 +28,8 @@ NOUNS = {"Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "Twin
 METHODS = {
     "Engine": {
         *("subscribe", "subscribe_many", "unsubscribe", "expression", "ids"),
-        *("match", "match_many", "explain", "stats", "check", "save", "open"),
+        *("match", "match_many", "match_iter", "count_many", "observe", "explain"),
+        *("stats", "check", "save", "open", "close"),
     },
     "Matches": {"counts", "for_event", "bitmap", "to_arrow", "total"},
 }
@@ -52,6 +53,12 @@ def test_a_public_class_offers_these_methods_and_no_others(name: str) -> None:
     public = {attribute for attribute in vars(getattr(tamis, name)) if not attribute.startswith("_")}
 
     assert public == METHODS[name]
+
+
+def test_an_engine_is_opened_with_these_options_and_those_of_its_algorithm() -> None:
+    options = inspect.signature(tamis.Engine.open).parameters
+
+    assert list(options) == ["path", "schema", "create", "verify", "options"]
 
 
 @pytest.mark.parametrize("name", sorted(ERRORS | NOUNS))

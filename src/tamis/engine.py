@@ -1,40 +1,47 @@
 """Engine: what users hold. The edge, and the choice of algorithm; no matching logic.
 
-Readers (`match`, `match_many`, `explain`, `stats`) run side by side, writers one at a time and alone. Whatever a
-call raises, the engine is as it was before the call.
+Any number of threads may use an engine: each answer is that of one moment, before or after a change and never within
+one. Whatever a call raises, the engine is as it was before the call.
+
+`tamis.segments` brings Numba along, so it is imported when an adaptive engine is made, not with this module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import OptionError
+from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matchers.explain import Explanation, explain
-from tamis.matchers.registry import PlainRegistry, Receipt, Registry
+from tamis.matchers.registry import PlainRegistry, Receipt
 from tamis.matches import Matches
 from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
 from tamis.model.values import ValueRefused, is_text, show_raw
-from tamis.segments.events import Batch, arrow_rows, batch_of_events, read_row
-from tamis.segments.ids import IdColumn
-from tamis.segments.registry import SegmentRegistry
+from tamis.segments.events import Batch, arrow_rows, batch_of_arrow, batch_of_events, read_row
 from tamis.store.snapshot import Snapshot, read_snapshot, write_snapshot
+
+if TYPE_CHECKING:
+    from tamis.segments.registry import SegmentRegistry
 
 __all__ = ["Engine", "Receipt"]
 
-Events: TypeAlias = Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch
+Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
 Subscriptions: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
 
 _MOST_LEARNED = 10_000
 """Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
+_MOST_MATCHES = 1 << 27
+"""Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
 
 class Engine:
@@ -46,9 +53,7 @@ class Engine:
 
     def __init__(self, schema: Schema | None = None, *, algorithm: str = "adaptive", **options: Any) -> None:
         if algorithm not in MATCHERS:
-            known = ", ".join(MATCHERS)
-            near = hint(str(algorithm), MATCHERS)
-            raise OptionError(f"no algorithm is called {algorithm!r}{near} (there are: {known})")
+            raise _no_such_algorithm(algorithm)
         if schema is not None and not isinstance(schema, Schema):
             raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
         self.schema = schema if schema is not None else Schema(open=True)
@@ -77,8 +82,8 @@ class Engine:
 
         An id that comes twice has its last expression. The error says which subscription is wrong.
         """
-        if isinstance(subscriptions, pa.Table | pa.RecordBatch) and isinstance(self._registry, SegmentRegistry):
-            columns = _id_columns(subscriptions)
+        if isinstance(subscriptions, pa.Table | pa.RecordBatch) and not isinstance(self._registry, PlainRegistry):
+            columns = _plain_columns(subscriptions)
             if columns is not None:
                 return self._registry.subscribe_columns(*columns)
         return self._registry.subscribe_many(_pairs(subscriptions))
@@ -108,29 +113,47 @@ class Engine:
 
         The adaptive engine splits the batch over `threads`.
         """
-        if isinstance(self._registry, SegmentRegistry):
-            return Matches(*self._registry.match_batch(self._batch(events), threads))
-        return Matches(*self._registry.match_many(self._read_all(events)))
+        _checked_count("threads", threads)
+        if isinstance(self._registry, PlainRegistry):
+            return Matches(*self._registry.match_many(self._read_all(events)))
+        return Matches(*self._registry.match_batch(self._batch(events), threads))
 
     def count_many(self, events: Events) -> npt.NDArray[np.int64]:
         """How many subscriptions each event satisfies, without listing them."""
-        if isinstance(self._registry, SegmentRegistry):
-            return self._registry.count_batch(self._batch(events))
-        return np.diff(self._registry.match_many(self._read_all(events)).offsets)
+        if isinstance(self._registry, PlainRegistry):
+            return np.diff(self._registry.match_many(self._read_all(events)).offsets)
+        return self._registry.count_batch(self._batch(events))
 
     def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
-        """The answers piece by piece, `at_once` events each: for batches whose whole answer would not fit in memory."""
-        if at_once < 1:
-            raise OptionError(f"expected at_once to be at least 1, found {at_once}")
-        for first in range(0, len(events), at_once):
-            piece = events.slice(first, at_once) if isinstance(events, pa.Table | pa.RecordBatch) else None
-            yield self.match_many(events[first : first + at_once] if piece is None else piece, threads=threads)
+        """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
+
+        A piece has at most `at_once` events, and fewer where they have very many matches. `events` may also be an
+        iterator, which is read as the pieces are asked for.
+        """
+        _checked_count("at_once", at_once)
+        _checked_count("threads", threads)
+        pieces = (part for piece in _pieces(events, at_once) for part in self._bounded(piece))
+        return (self.match_many(part, threads=threads) for part in pieces)
+
+    def _bounded(self, piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch) -> Iterator[Events]:
+        """The piece, cut further if its answer may be too large."""
+        if len(piece) * len(self) <= _MOST_MATCHES:
+            yield piece
+            return
+        ends = np.cumsum(self.count_many(piece))
+        first = 0
+        while first < len(piece):
+            before = int(ends[first - 1]) if first else 0
+            last = max(int(np.searchsorted(ends, before + _MOST_MATCHES, "right")), first + 1)
+            yield _slice(piece, first, last)
+            first = last
 
     def observe(self, events: Events) -> None:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
         subscriptions live; those that exist are compiled again."""
-        if isinstance(self._registry, SegmentRegistry):
-            self._registry.observe(self._read_all(events))
+        read = self._read_all(events)
+        if read and not isinstance(self._registry, PlainRegistry):
+            self._registry.observe(read)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
@@ -138,9 +161,8 @@ class Engine:
         return explain(self.schema, parse(self.expression(id), self.schema), read)
 
     def _batch(self, events: Events) -> Batch:
-        assert isinstance(self._registry, SegmentRegistry)
         if isinstance(events, pa.Table | pa.RecordBatch):
-            batch = self._registry.read_arrow(events)
+            batch = batch_of_arrow(events, self.schema)
         else:
             batch = batch_of_events(self._read_all(events), self.schema)
         if self.schema.open:
@@ -169,49 +191,146 @@ class Engine:
         """Counts, bytes, work counters; for an open schema also the attributes and kinds learned so far."""
         found: dict[str, Any] = {"algorithm": self.algorithm} | self._registry.stats()
         if self.schema.open:
-            learned = [(name, tuple(kinds)) for name, kinds in sorted(self._learned.items())]  # readers still add
-            found["attributes"] = {name: sorted(kind.name.lower() for kind in kinds) for name, kinds in learned}
+            found["attributes"] = self._attributes()
         return found
+
+    def _attributes(self) -> dict[str, list[str]]:
+        """Names and kinds from both sides, subscriptions and events."""
+        known = self._registry.attributes()
+        for name, kinds in list(self._learned.items()):  # a copy: readers still add
+            known.setdefault(name, set()).update(kinds)
+        return {name: sorted(kind.name.lower() for kind in known[name]) for name in sorted(known)}
 
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
         self._registry.check()
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file, atomically."""
-        write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
+        """Write everything, atomically: the adaptive engine to a folder of segments, the others to one file."""
+        if isinstance(self._registry, PlainRegistry):
+            write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
+        else:
+            self._registry.save(Path(path))
 
     @classmethod
-    def open(cls, path: str | Path, **options: Any) -> Engine:
-        """The engine that was saved there; `options` override, e.g. `algorithm=`."""
-        snapshot = read_snapshot(Path(path))
-        engine = cls(snapshot.schema, **({"algorithm": snapshot.algorithm} | options))
-        engine.subscribe_many(snapshot.subscriptions)
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        schema: Schema | None = None,
+        create: bool = False,
+        verify: bool = True,
+        **options: Any,
+    ) -> Engine:
+        """The engine kept there; `options` override, e.g. `algorithm=`.
+
+        A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
+        `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
+        `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
+        subscriptions are read into memory, and what is written later is not kept.
+        """
+        algorithm = options.get("algorithm", "adaptive")
+        if algorithm not in MATCHERS:
+            raise _no_such_algorithm(algorithm)
+        if create and algorithm != "adaptive":
+            raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
+        if not create and not Path(path).is_dir():
+            kept = read_snapshot(Path(path))
+            if schema is not None and schema != kept.schema:
+                raise SegmentError("the engine was made with another schema", str(path))
+            options = {"algorithm": kept.algorithm} | options
+        elif algorithm == "adaptive":
+            return cls._open_folder(Path(path), schema, create, verify, options)
+        else:
+            with cls._open_folder(Path(path), schema, False, verify, {}) as engine:
+                kept = Snapshot(engine.schema, algorithm, engine._registry.items())
+        engine = cls(kept.schema, **options)
+        engine.subscribe_many(kept.subscriptions)
         return engine
 
+    @classmethod
+    def _open_folder(
+        cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
+    ) -> Engine:
+        from tamis.segments.durable import Folder
 
-def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
-    if algorithm == "adaptive":
-        return SegmentRegistry(schema, **options)
-    return PlainRegistry(schema, MATCHERS[algorithm](schema, **options))
+        folder = Folder(path, schema, create=create)
+        try:
+            return cls(folder.schema, **options, folder=folder, verify=verify)
+        except BaseException:
+            folder.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the folder of a durable engine, after writing its log into segments. Reading goes on."""
+        if not isinstance(self._registry, PlainRegistry):
+            self._registry.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
-def _id_columns(table: pa.Table | pa.RecordBatch) -> tuple[IdColumn, pa.Array] | None:
+def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> PlainRegistry | SegmentRegistry:
+    if algorithm != "adaptive":
+        return PlainRegistry(schema, MATCHERS[algorithm](schema, **options))
+    from tamis.segments.registry import SegmentRegistry
+
+    return SegmentRegistry(schema, **options)
+
+
+def _no_such_algorithm(algorithm: object) -> OptionError:
+    near = hint(str(algorithm), MATCHERS)
+    return OptionError(f"no algorithm is called {algorithm!r}{near} (there are: {', '.join(MATCHERS)})")
+
+
+def _checked_count(name: str, count: object) -> None:
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise OptionError(f"expected {name} to be a whole number of at least 1, found {show_raw(count)}")
+
+
+def _pieces(events: Events, at_once: int) -> Iterator[Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch]:
+    if isinstance(events, pa.Table | pa.RecordBatch):
+        yield from (events.slice(first, at_once) for first in range(0, len(events), at_once))
+        return
+    left = iter(events)
+    while piece := list(islice(left, at_once)):
+        yield piece
+
+
+def _slice(piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch, first: int, last: int) -> Events:
+    if isinstance(piece, pa.Table | pa.RecordBatch):
+        return piece.slice(first, last - first)
+    return piece[first:last]
+
+
+def _plain_columns(table: pa.Table | pa.RecordBatch) -> tuple[pa.Array, pa.Array] | None:
     """Ids and texts as columns, where they are plain; None leaves it to the careful road."""
-    if not {"id", "expression"} <= set(table.schema.names):
+    if not table.schema.names.count("id") == table.schema.names.count("expression") == 1:
         return None
-    ids, texts = (_whole(table.column(name)) for name in ("id", "expression"))
+    ids, texts = (_sound(_whole(table.column(name)), name) for name in ("id", "expression"))
     if ids.null_count or texts.null_count or not _is_string(texts.type):
         return None
     if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
-        return IdColumn(ids.cast(pa.int64())), texts
-    return (IdColumn(ids.cast(pa.large_string())), texts) if _is_string(ids.type) else None
+        return ids.cast(pa.int64()), texts
+    return (ids.cast(pa.large_string()), texts) if _is_string(ids.type) else None
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks) if column.num_chunks else (
-            pa.array([], column.type))  # fmt: skip
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
+
+
+def _sound(column: pa.Array, name: str) -> pa.Array:
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise OptionError(f"column {name!r}: {error}") from None
     return column
 
 
@@ -232,11 +351,11 @@ def _checked_id(id: object) -> SubscriptionId:
 
 def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]:
     if isinstance(subscriptions, pa.Table | pa.RecordBatch):
-        missing = {"id", "expression"} - set(subscriptions.schema.names)
-        if missing:
-            found = ", ".join(subscriptions.schema.names)
+        names = subscriptions.schema.names
+        if not names.count("id") == names.count("expression") == 1:
+            found = ", ".join(names)
             raise OptionError(f"expected columns 'id' and 'expression', found {found}")
-        columns = (subscriptions.column(name).to_pylist() for name in ("id", "expression"))
+        columns = (_sound(_whole(subscriptions.column(name)), name).to_pylist() for name in ("id", "expression"))
         pairs: Iterable[Any] = zip(*columns, strict=True)
     else:
         pairs = subscriptions

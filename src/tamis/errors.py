@@ -17,6 +17,8 @@ A message says what was expected, what was found, where, and if possible what to
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "EventError",
     "JavaError",
@@ -33,6 +35,16 @@ __all__ = [
 
 class TamisError(Exception):
     """The root: `except TamisError` catches whatever bad input can cause."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would call the class with the finished message alone; a worker's error must arrive whole.
+        return _revive, (type(self), self.args, self.__dict__)
+
+
+def _revive(kind: type[TamisError], args: tuple[object, ...], fields: dict[str, object]) -> TamisError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class SchemaError(TamisError):
@@ -100,6 +112,9 @@ class TwinDomainWarning(UserWarning):
     """A new domain equals an existing one; both stay, as the paper has it."""
 
     def __init__(self, name: str, twin: str) -> None:
-        super().__init__(f"domain {name!r} is equal to the existing domain {twin!r}")
+        super().__init__(name, twin)
         self.name = name
         self.twin = twin
+
+    def __str__(self) -> str:
+        return f"domain {self.name!r} is equal to the existing domain {self.twin!r}"

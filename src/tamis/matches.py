@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from tamis.errors import OptionError
+from tamis.matchers.registry import Ids
 from tamis.model import SubscriptionId
-from tamis.segments.registry import SegmentIds
 
 __all__ = ["Matches"]
 
@@ -26,7 +26,7 @@ class Matches:
         self,
         offsets: npt.NDArray[np.int64],
         codes: npt.NDArray[np.integer],
-        ids: Sequence[SubscriptionId],
+        ids: Ids,
     ) -> None:
         self.offsets = offsets
         self.codes = codes
@@ -59,21 +59,7 @@ class Matches:
     def to_arrow(self) -> pa.Table:
         """Columns `event` (row number) and `subscription` (id), one row per match."""
         events = np.repeat(np.arange(len(self), dtype=np.int64), self.counts())
-        return pa.table({"event": events, "subscription": self._id_column()})
-
-    def _id_column(self) -> pa.Array:
-        codes = self.codes.astype(np.int64)
-        if isinstance(self.ids, SegmentIds):
-            column = self.ids.take(codes)
-            if not column.marked:
-                return column.array
-            listed = column.listed()
-        else:
-            listed = [self.ids[code] for code in codes.tolist()]
-        try:
-            return pa.array(listed) if listed else pa.array([], pa.string())
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
+        return pa.table({"event": events, "subscription": self.ids.column(self.codes.astype(np.int64))})
 
     def _row(self, row: int) -> npt.NDArray[np.integer]:
         if not 0 <= row < len(self):

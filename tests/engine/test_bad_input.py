@@ -18,10 +18,10 @@ LISTINGS = [LISTING, *(one for one in auctions.listings(15))]
 
 
 def state(engine: Engine, events: list[dict[str, object]]) -> tuple[object, ...]:
-    """All that can be asked of an engine, its work counters taken first."""
+    """All that can be asked of an engine; its statistics after matching, which puts new subscriptions in a segment."""
     engine.check()
-    stats = engine.stats()
     answers = [sorted(map(str, ids)) for ids in engine.match_many(events)]
+    stats = engine.stats()
     return stats | {"work": None}, len(engine), [(id, engine.expression(id)) for id in engine.ids()], answers
 
 

@@ -13,8 +13,9 @@ from tamis.workloads import auctions
 from tests.strategies import expressions, raw_events, schemas
 
 
-def test_an_opened_engine_answers_as_the_saved_one(tmp_path: Path) -> None:
-    engine = Engine(Schema.loads(auctions.SCHEMA))
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
+def test_an_opened_engine_answers_as_the_saved_one(tmp_path: Path, algorithm: str) -> None:
+    engine = Engine(Schema.loads(auctions.SCHEMA), algorithm=algorithm)
     engine.subscribe_many(auctions.subscriptions(60))
     engine.unsubscribe(engine.ids()[3])
     engine.subscribe(engine.ids()[0], "price < 100")
@@ -32,23 +33,23 @@ def test_an_opened_engine_answers_as_the_saved_one(tmp_path: Path) -> None:
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_engine_survives_the_round_trip(data: st.DataObject, tmp_path: Path) -> None:
-    schema = data.draw(schemas())
+    schema, algorithm = data.draw(schemas()), data.draw(st.sampled_from(["adaptive", "naive"]))
     ids = data.draw(st.lists(st.text(max_size=4) | st.integers(-(2**63), 2**63), max_size=4, unique=True))
-    engine = Engine(schema)
+    engine = Engine(schema, algorithm=algorithm)
     engine.subscribe_many([(id, data.draw(expressions(schema))) for id in ids])
     event = data.draw(raw_events(schema))
 
-    engine.save(tmp_path / "engine")
-    opened = Engine.open(tmp_path / "engine")
+    engine.save(tmp_path / algorithm)
+    with Engine.open(tmp_path / algorithm) as opened:
+        assert opened.schema == schema
+        assert opened.ids() == ids
+        assert [opened.expression(id) for id in ids] == [engine.expression(id) for id in ids]
+        assert opened.match(event) == engine.match(event)
 
-    assert opened.schema == schema
-    assert opened.ids() == ids
-    assert [opened.expression(id) for id in ids] == [engine.expression(id) for id in ids]
-    assert opened.match(event) == engine.match(event)
 
-
-def test_saving_again_replaces_the_file(tmp_path: Path) -> None:
-    engine = Engine()
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
+def test_saving_again_replaces_what_was_there(tmp_path: Path, algorithm: str) -> None:
+    engine = Engine(algorithm=algorithm)
     engine.subscribe("ann", "price < 200")
     engine.save(tmp_path / "engine")
     engine.subscribe("bob", "price < 300")
@@ -59,10 +60,15 @@ def test_saving_again_replaces_the_file(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["engine"]
 
 
-def test_an_engine_may_be_opened_with_another_algorithm(tmp_path: Path) -> None:
-    Engine().save(tmp_path / "engine")
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
+def test_an_engine_may_be_opened_with_another_algorithm(tmp_path: Path, algorithm: str) -> None:
+    engine = Engine(algorithm=algorithm)
+    engine.subscribe_many([("ann", "price < 1"), (7, "price < 2")])
+    engine.save(tmp_path / "engine")
 
-    assert Engine.open(tmp_path / "engine", algorithm="naive").algorithm == "naive"
+    for other in ("naive", "adaptive"):
+        with Engine.open(tmp_path / "engine", algorithm=other) as opened:
+            assert (opened.algorithm, opened.match({"price": 0})) == (other, ["ann", 7])
     with pytest.raises(OptionError, match="did you mean 'naive'"):
         Engine.open(tmp_path / "engine", algorithm="nave")
 
@@ -72,3 +78,23 @@ def test_opening_what_is_not_there_is_a_segment_error(tmp_path: Path) -> None:
         Engine.open(tmp_path / "nothing")
 
     assert caught.value.path == str(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
+def test_an_engine_is_not_opened_under_another_schema(tmp_path: Path, algorithm: str) -> None:
+    Engine(Schema.loads(auctions.SCHEMA), algorithm=algorithm).save(tmp_path / "engine")
+
+    Engine.open(tmp_path / "engine", schema=Schema.loads(auctions.SCHEMA)).close()
+    with pytest.raises(SegmentError, match="another schema"):
+        Engine.open(tmp_path / "engine", schema=Schema(open=True))
+
+
+def test_an_engine_of_another_schema_replaces_a_saved_one(tmp_path: Path) -> None:
+    Engine(Schema.loads(auctions.SCHEMA)).save(tmp_path / "engine")
+    engine = Engine()
+    engine.subscribe("ann", "colour = 'red'")
+
+    engine.save(tmp_path / "engine")
+
+    with Engine.open(tmp_path / "engine") as opened:
+        assert (opened.schema, opened.match({"colour": "red"})) == (engine.schema, ["ann"])

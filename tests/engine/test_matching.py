@@ -22,9 +22,9 @@ EVENTS: list[dict[str, object]] = [
 EXPECTED = [["ann"], ["bob", "eve"], [], ["ann", "eve"]]
 
 
-@pytest.fixture
-def engine() -> Engine:
-    engine = Engine(algorithm="naive")
+@pytest.fixture(params=["adaptive", "naive"])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    engine = Engine(algorithm=request.param)
     engine.subscribe_many(
         [("ann", "category = 'table' and price < 200"), ("bob", "price < 50"), ("eve", "category contains chair")]
     )
@@ -63,7 +63,7 @@ def test_arrow_columns_of_every_plain_type_are_values() -> None:
     table = pa.Table.from_pylist([row])
     encoded = table.set_column(2, "s", table.column("s").dictionary_encode())
 
-    assert [engine.match_many(one).for_event(0) for one in (table, encoded)] == [["ann", "bob"]] * 2
+    assert [sorted(engine.match_many(one).for_event(0)) for one in (table, encoded)] == [["ann", "bob"]] * 2
 
 
 def test_matches_are_rows_counts_and_arrow(engine: Engine) -> None:
@@ -74,7 +74,9 @@ def test_matches_are_rows_counts_and_arrow(engine: Engine) -> None:
     assert sorted(matches.for_event(3)) == ["ann", "eve"]
     pairs = {(row["event"], row["subscription"]) for row in matches.to_arrow().to_pylist()}
     assert pairs == {(0, "ann"), (1, "bob"), (1, "eve"), (3, "ann"), (3, "eve")}
-    assert matches.to_arrow().schema.types == [pa.int64(), pa.string()]
+    events, ids = matches.to_arrow().schema.types
+    assert events == pa.int64()
+    assert ids in (pa.string(), pa.large_string())
 
 
 def test_a_bitmap_holds_the_positions_of_the_ids(engine: Engine) -> None:
@@ -97,7 +99,7 @@ def test_ids_that_fit_no_arrow_type_are_an_option_error() -> None:
         engine.subscribe_many([(id, "price < 1") for id in ids])
         matches = engine.match_many([{"price": 0}])
 
-        assert matches.for_event(0) == ids
+        assert set(matches.for_event(0)) == set(ids)
         with pytest.raises(OptionError, match="fit no Arrow type"):
             matches.to_arrow()
 
@@ -161,11 +163,24 @@ def test_stats_count_what_is_held_and_done(engine: Engine) -> None:
     engine.match(EVENTS[0])
     stats = engine.stats()
 
-    assert (stats["algorithm"], stats["subscriptions"], stats["conjunctions"]) == ("naive", 4, 5)
+    assert (stats["algorithm"], stats["subscriptions"], stats["conjunctions"]) == (engine.algorithm, 4, 5)
     assert stats["never_matching"] == 0
     assert stats["bytes"] > 0
     assert stats["work"]["events"] == 5
-    assert stats["work"]["predicates_evaluated"] >= 5 * 4
+    if engine.algorithm == "naive":
+        assert stats["work"]["predicates_evaluated"] >= 5 * 4
+
+
+def test_what_never_matches_is_counted_until_it_is_forgotten(engine: Engine) -> None:
+    engine.subscribe_many([("never", "price < 1 and price > 2"), ("nor", "price < 1 and price > 2")])
+    counts = [engine.stats()["never_matching"]]
+    engine.match_many(EVENTS)
+    engine.unsubscribe("never")
+    counts.append(engine.stats()["never_matching"])
+    engine.subscribe("nor", "price < 1")
+    counts.append(engine.stats()["never_matching"])
+
+    assert counts == [2, 1, 0]
 
 
 def test_an_open_schema_learns_attributes_and_kinds_from_both_sides(engine: Engine) -> None:

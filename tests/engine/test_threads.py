@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from tamis import Engine
-from tamis.matchers import Entry, MatcherStats, Rows
-from tamis.matchers.naive import Naive
+from tamis.matchers import Entry, Matcher, MatcherStats, Rows
+from tamis.matchers.registry import PlainRegistry
 from tamis.model import Event
+from tamis.segments.collection import Collection
 
 IDS = tuple(f"id-{number}" for number in range(20))
 EVENTS = [{"v": 0}, {"v": 1}]
@@ -37,9 +38,10 @@ def one_look(engine: Engine) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(sorted(map(str, ids))) for ids in engine.match_many(EVENTS))
 
 
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
 @pytest.mark.usefixtures("eager_switching")
-def test_readers_see_all_of_a_replacement_or_nothing_of_it() -> None:
-    engine = Engine()
+def test_readers_see_all_of_a_replacement_or_nothing_of_it(algorithm: str) -> None:
+    engine = Engine(algorithm=algorithm)
     engine.subscribe_many(everyone_wants(0))
     everyone = tuple(sorted(IDS))
     done = threading.Event()
@@ -51,7 +53,7 @@ def test_readers_see_all_of_a_replacement_or_nothing_of_it() -> None:
             assert engine.match({"v": [0, 1]}) == list(IDS)
             assert (len(engine), IDS[0] in engine, engine.ids()) == (len(IDS), True, list(IDS))
             assert engine.explain(IDS[0], {"v": [0, 1]}).matches
-            assert engine.stats()["conjunctions"] == len(IDS)
+            assert engine.stats()["subscriptions"] == len(IDS)
         return seen
 
     with ThreadPoolExecutor(4) as pool:
@@ -68,9 +70,10 @@ def test_readers_see_all_of_a_replacement_or_nothing_of_it() -> None:
     engine.check()
 
 
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
 @pytest.mark.usefixtures("eager_switching")
-def test_several_writers_lose_nothing() -> None:
-    engine = Engine()
+def test_several_writers_lose_nothing(algorithm: str) -> None:
+    engine = Engine(algorithm=algorithm)
 
     def write(writer: int) -> None:
         for turn in range(30):
@@ -90,7 +93,7 @@ def test_several_writers_lose_nothing() -> None:
 class Halting:
     """A matcher that stops in the middle of a replacement, after the new is added and before the old is removed."""
 
-    def __init__(self, inner: Naive) -> None:
+    def __init__(self, inner: Matcher) -> None:
         self.inner = inner
         self.halted, self.go_on = threading.Event(), threading.Event()
 
@@ -115,6 +118,11 @@ class Halting:
         self.inner.check()
 
 
+def plain(engine: Engine) -> PlainRegistry:
+    assert isinstance(engine._registry, PlainRegistry)
+    return engine._registry
+
+
 READERS: dict[str, tuple[Callable[[Engine], Any], Any]] = {
     "match": (lambda engine: engine.match({"v": [0, 1]}), ["bob", "ann"]),
     "match_many": (lambda engine: sorted(engine.match_many([{"v": [0, 1]}]).for_event(0)), ["ann", "bob"]),
@@ -129,10 +137,10 @@ READERS: dict[str, tuple[Callable[[Engine], Any], Any]] = {
 
 @pytest.mark.parametrize("reader", READERS)
 def test_a_reader_waits_for_a_replacement_in_progress(reader: str) -> None:
-    engine = Engine()
+    engine = Engine(algorithm="naive")
     engine.subscribe_many([("ann", "v = 0"), ("bob", "v = 0")])
-    matcher = Halting(engine._matcher)  # type: ignore[arg-type]
-    engine._matcher = matcher
+    registry = plain(engine)
+    registry._matcher = matcher = Halting(registry._matcher)
     read, expected = READERS[reader]
 
     with ThreadPoolExecutor(2) as pool:
@@ -147,17 +155,17 @@ def test_a_reader_waits_for_a_replacement_in_progress(reader: str) -> None:
 
 
 def test_readers_do_not_wait_for_each_other() -> None:
-    engine = Engine()
+    engine = Engine(algorithm="naive")
     engine.subscribe("ann", "v = 0")
     together = threading.Barrier(3, timeout=30)
-    inner = engine._matcher
+    registry = plain(engine)
 
     class Meeting(Halting):
         def match(self, event: Event) -> Sequence[int]:
             together.wait()  # passes only when three readers are inside at once
             return self.inner.match(event)
 
-    engine._matcher = Meeting(inner)  # type: ignore[arg-type]
+    registry._matcher = Meeting(registry._matcher)
 
     with ThreadPoolExecutor(3) as pool:
         answers = [reading.result() for reading in [pool.submit(engine.match, {"v": 0}) for _ in range(3)]]
@@ -166,15 +174,102 @@ def test_readers_do_not_wait_for_each_other() -> None:
 
 
 def test_a_writer_interrupted_while_it_waits_does_not_lock_the_readers_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine()
+    engine = Engine(algorithm="naive")
     engine.subscribe("ann", "v = 0")
 
     def interrupt(_: object) -> bool:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(engine._lock._condition, "wait_for", interrupt)
+        patched.setattr(plain(engine)._lock._condition, "wait_for", interrupt)
         with pytest.raises(KeyboardInterrupt):
             engine.subscribe("bob", "v = 0")
 
     assert engine.match({"v": 0}) == ["ann"]
+
+
+# -- the adaptive engine: readers have a snapshot, and nobody waits for them --------------------------------------
+
+
+def adaptive(engine: Engine) -> Collection:
+    assert not isinstance(engine._registry, PlainRegistry)
+    return engine._registry.collection
+
+
+@pytest.mark.usefixtures("eager_switching")
+def test_an_id_that_is_replaced_is_seen_as_old_or_as_new_and_never_as_neither() -> None:
+    engine = Engine()
+    engine.subscribe_many(everyone_wants(0))
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            assert sorted(map(str, engine.match({"v": [0, 1]}))) == sorted(IDS)
+            assert engine.count_many([{"v": [0, 1]}]).tolist() == [len(IDS)]
+            assert engine.match_many([{"v": [0, 1]}]).counts().tolist() == [len(IDS)]
+            assert (len(engine), all(id in engine for id in IDS)) == (len(IDS), True)
+            assert engine.expression(IDS[0]) in ("v = 0", "v = 1")
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read) for _ in range(3)]
+        try:
+            for turn in range(300):
+                engine.subscribe(IDS[turn % len(IDS)], f"v = {turn % 2}")
+        finally:
+            done.set()
+        for reader in readers:
+            reader.result()
+    engine.check()
+
+
+def test_a_snapshot_stays_as_it_was_whatever_is_written_after() -> None:
+    engine = Engine()
+    engine.subscribe_many([(id, "v = 0") for id in IDS])
+    engine.subscribe("ann", "v = 0")
+    collection = adaptive(engine)
+    before = collection.snapshot()
+    rows = [(segment.rows, segment.dead, segment.living.tolist()) for segment in before.segments]
+
+    engine.subscribe("ann", "v = 1")
+    engine.subscribe_many([(id, "v = 1") for id in IDS[:5]])
+    engine.unsubscribe(IDS[6])
+    collection.flush()
+
+    assert list(before.delta) == ["ann"]
+    assert before.delta["ann"].text == "v = 0"
+    assert [(segment.rows, segment.dead, segment.living.tolist()) for segment in before.segments] == rows
+
+
+def test_a_reader_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    engine.subscribe("ann", "v = 0")
+    collection = adaptive(engine)
+    compile_now, compiling, go_on = collection._compile, threading.Event(), threading.Event()
+
+    def slowly(*arguments: Any) -> Any:
+        compiling.set()
+        assert go_on.wait(30)
+        return compile_now(*arguments)
+
+    monkeypatch.setattr(collection, "_compile", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(engine.subscribe_many, [(id, "v = 0") for id in IDS])
+        assert compiling.wait(30)
+        meanwhile = engine.match({"v": 0}), len(engine), IDS[0] in engine
+        go_on.set()
+
+        assert writing.result().subscribed == len(IDS)
+    assert meanwhile == (["ann"], 1, False)
+    assert len(engine.match({"v": 0})) == len(IDS) + 1
+
+
+def test_a_reader_may_keep_an_answer_while_its_ids_are_replaced() -> None:
+    engine = Engine()
+    engine.subscribe_many(everyone_wants(0))
+    matches = engine.match_many(EVENTS)
+
+    engine.subscribe_many(everyone_wants(1))
+    adaptive(engine).flush()
+
+    assert sorted(map(str, matches.for_event(0))) == sorted(IDS)
+    assert matches.to_arrow().num_rows == len(IDS)

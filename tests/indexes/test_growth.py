@@ -73,7 +73,7 @@ def test_a_time_index_looks_at_one_leaf() -> None:
 
 def test_a_pb_tree_reads_one_path_three_nodes_and_the_pages_that_the_answer_fills() -> None:
     index = PbTree(DOMAIN)
-    index.insert_many(rays(LARGE))
+    index.insert_many(rays(LARGE // 4))
     found = index.search(MIDDLE)
     full_walk = 4 * len(found) / PAGE_BYTES
     nodes = 2 * full_walk * PAGE_BYTES * 5 / LIST_BYTES + 8  # 20 bytes per item, at least half full
@@ -86,7 +86,7 @@ def test_a_pb_tree_reads_one_path_three_nodes_and_the_pages_that_the_answer_fill
 
 def test_a_pb_tree_s_quiet_search_reads_a_path_and_three_nodes() -> None:
     index = PbTree(DOMAIN)
-    index.insert_many(quiet(LARGE))
+    index.insert_many(quiet(LARGE // 4))
     index.search(MIDDLE)
     edge = index._store.node_depth + LIST_BYTES // PAGE_BYTES + 1
 

@@ -63,8 +63,8 @@ def test_keys_on_disk_sort_as_their_numbers_do() -> None:
     assert encode(Value(Kind.NUMBER, 2.0**53)) == encode(Value(Kind.NUMBER, 2**53))
 
 
-def test_the_table_of_indexes_imports_neither_numba_nor_lmdb() -> None:
-    program = "import sys, tamis.indexes; print(sorted({'numba', 'lmdb'} & set(sys.modules)))"
+def test_the_table_of_indexes_imports_no_structure_until_it_is_built() -> None:
+    program = "import sys, tamis.indexes; print(*[m for m in sys.modules if m.startswith(('tamis.indexes.', 'lmdb'))])"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert run.stdout.strip() == "[]"
+    assert run.stdout.split() == ["tamis.indexes.base"]

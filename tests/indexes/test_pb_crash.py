@@ -16,7 +16,7 @@ from tamis.indexes.pb_tree import PbTree
 from tamis.model import Kind, Number, Operator, Value
 from tests.indexes.pb_children import PROBES, answers, search_damaged, state, write_until_killed
 
-KILLS = 40
+KILLS = 15
 
 children = multiprocessing.get_context("forkserver")
 children.set_forkserver_preload(["tests.indexes.pb_children", "tamis.indexes.pb_tree"])
@@ -77,14 +77,14 @@ def test_a_flipped_bit_is_refused_or_harmless_and_never_a_wrong_answer(
 ) -> None:
     path, content, expected = stored
     chance = random.Random(11)
-    anywhere = [chance.randrange(len(content)) for _ in range(150)]
-    heads = [chance.randrange(len(content) // 4096) * 4096 + chance.randrange(100) for _ in range(250)]
+    anywhere = [chance.randrange(len(content)) for _ in range(80)]
+    heads = [chance.randrange(len(content) // 4096) * 4096 + chance.randrange(100) for _ in range(120)]
     flips = [(at, bytes([content[at] ^ (1 << chance.randrange(8))])) for at in anywhere + heads]
     verdicts = Counter(_verdicts(path, flips, expected))
 
     assert verdicts["wrong"] == 0
     assert verdicts["died"] == 0
-    assert verdicts["refused"] > 40
+    assert verdicts["refused"] > 20
 
 
 @pytest.mark.slow

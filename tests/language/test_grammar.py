@@ -115,6 +115,7 @@ def test_a_megabyte_of_expression_is_refused_by_its_length() -> None:
         ("a", 2, "expected an operator, found the end"),
         ("a = ", 5, "expected a constant or an attribute, found the end"),
         ("a = 1 b = 2", 7, "expected 'and', 'or' or the end, found 'b'"),
+        ("(a = red oak)", 10, "a date or a constant of several words goes in single quotes"),
         ("a = 1 or", 9, "found the end"),
         ("a = (1)", 5, "found '('"),
         ('"" = 1', 1, "expected an attribute's name between the quotes, found nothing"),

@@ -18,16 +18,12 @@ from tests.strategies import schemas
 
 _TEXT = st.text(st.characters(exclude_categories=()), max_size=5)
 _ZONES = st.one_of(st.none(), st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes))))
-_NUMPY = st.sampled_from(
-    [
-        np.float32("nan"),
-        np.longdouble(1),
-        np.datetime64("NaT"),
-        np.timedelta64(1),
-        np.array(5),
-        np.array([1, 2]),
-        np.void(b"x"),
-    ]
+_NUMPY = st.one_of(
+    st.builds(np.longdouble, st.floats()),
+    st.builds(np.timedelta64, st.integers(0, 9), st.just("s")),
+    st.builds(np.datetime64, st.integers(-(2**62), 2**62), st.sampled_from(["Y", "D", "us", "ns", "as"])),
+    st.builds(np.array, st.lists(st.integers(), max_size=2)),
+    st.builds(np.void, st.binary(min_size=1, max_size=2)),
 )
 _JSON_LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), _TEXT)
 _PYTHON_LEAVES = st.one_of(

@@ -232,7 +232,11 @@ def test_json_is_read_from_text_and_from_bytes() -> None:
         ("null", "expected an event as a JSON object, found nothing"),
         (b'{"a": "\xff"}', "expected an event as JSON in UTF-8, found byte 0xff at offset 7"),
         ("[" * 100_000, "expected an event as JSON, found brackets nested too deep to read"),
-        pytest.param('{"a": ' + "9" * 5000 + "}", "expected numbers of at most 4,000 digits", id="5000-digits"),
+        pytest.param(
+            '{"a": ' + "9" * 5000 + "}",
+            "expected an event as JSON: a number has more than 4,000 digits",
+            id="5000-digits",
+        ),
     ],
 )
 def test_what_is_no_json_object_is_refused_with_its_place(text: str | bytes, message: str) -> None:

@@ -139,14 +139,14 @@ def test_a_failure_while_writing_leaves_the_old_file_and_nothing_else(
     saved: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     before = saved.read_bytes()
-    engine = Engine()
+    engine = Engine(algorithm="naive")
     engine.subscribe("ann", "price < 1")
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     if step == "fsync":
-        monkeypatch.setattr("tamis.store.snapshot.os.fsync", fail)
+        monkeypatch.setattr("tamis.store.atomic.os.fsync", fail)
     elif step == "replace":
         monkeypatch.setattr(Path, "replace", fail)
     else:
@@ -166,38 +166,43 @@ def test_an_interrupt_while_writing_leaves_the_old_file_and_nothing_else(
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tamis.store.snapshot.os.fsync", interrupt)
+    monkeypatch.setattr("tamis.store.atomic.os.fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        Engine().save(saved)
+        Engine(algorithm="naive").save(saved)
 
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
-def test_a_missing_folder_is_a_segment_error_and_no_folder_is_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
+def test_a_missing_folder_is_a_segment_error_and_no_folder_is_made(tmp_path: Path, algorithm: str) -> None:
     with pytest.raises(SegmentError, match=r"nowhere/engine: cannot write here: No such file or directory"):
-        Engine().save(tmp_path / "nowhere" / "engine")
+        Engine(algorithm=algorithm).save(tmp_path / "nowhere" / "engine")
 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
 @pytest.mark.parametrize("path", ["", "a\0b", "/"])
-def test_a_path_that_is_none_is_a_segment_error(path: str) -> None:
+def test_a_path_that_is_none_is_a_segment_error(path: str, algorithm: str) -> None:
     with pytest.raises(SegmentError, match="cannot write here"):
-        Engine().save(path)
+        Engine(algorithm=algorithm).save(path)
     with pytest.raises(SegmentError, match="expected a saved engine"):
         Engine.open(path)
 
 
 def test_a_folder_in_the_place_of_the_file_is_a_segment_error(tmp_path: Path) -> None:
-    with pytest.raises(SegmentError, match="Is a directory"):
+    with pytest.raises(SegmentError, match="expected a saved engine"):
         Engine.open(tmp_path)
+    with pytest.raises(SegmentError, match="Is a directory"):
+        Engine(algorithm="naive").save(tmp_path)
 
 
 def test_a_saved_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"")
 
-    Engine().save(tmp_path / "engine")
+    Engine(algorithm="naive").save(tmp_path / "engine")
+    Engine().save(tmp_path / "folder")
 
-    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("other", "engine")}
-    assert len(modes) == 1
+    files = [tmp_path / "other", tmp_path / "engine", *(tmp_path / "folder").iterdir()]
+    assert len({stat.S_IMODE(file.stat().st_mode) for file in files}) == 1

@@ -19,6 +19,7 @@ value satisfy? Contract, tested for every entry of `INDEXES` by `tests/conforman
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -125,8 +126,12 @@ class MemoryIndex(ABC):
     @abstractmethod
     def search(self, value: Value) -> Ids: ...
 
+    def bytes_used(self) -> int:
+        return self._bytes() + sys.getsizeof(self._held) + 56 * len(self._held)  # each a tuple of two
+
     @abstractmethod
-    def bytes_used(self) -> int: ...
+    def _bytes(self) -> int:
+        """The structure alone, without what all remember of their predicates."""
 
     @abstractmethod
     def check(self) -> None: ...

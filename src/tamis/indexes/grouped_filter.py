@@ -69,7 +69,7 @@ class GroupedFilter(MemoryIndex):
         parts = [self._equal.at(key), self._unequal.but(key), self._greater.gather(greater), self._less.gather(less)]
         return np.concatenate(parts)
 
-    def bytes_used(self) -> int:
+    def _bytes(self) -> int:
         return sum(part.bytes_used() for part in (self._equal, self._unequal, self._greater, self._less))
 
     def check(self) -> None:

@@ -72,7 +72,7 @@ class HashAndSorted(MemoryIndex):
             (ge, start, ge.right(key)),
         ]
 
-    def bytes_used(self) -> int:
+    def _bytes(self) -> int:
         return self._equal.bytes_used() + sum(cluster.bytes_used() for cluster in self._clusters.values())
 
     def check(self) -> None:

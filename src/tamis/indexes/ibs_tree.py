@@ -116,7 +116,7 @@ class IbsTree(MemoryIndex):
         chosen = [3 * node + _OWN + (keys[node] < key) - (key < keys[node]) for node in path]  # type: ignore[operator]
         return self._buckets.gather(np.array(chosen, dtype=np.int64))
 
-    def bytes_used(self) -> int:
+    def _bytes(self) -> int:
         return self._tree.bytes_used() + self._buckets.bytes_used() + 8 * len(self._uses)
 
     def check(self) -> None:

@@ -109,7 +109,7 @@ class OrderedList(MemoryIndex):
             Operator.GE: [(first, after)],
         }[operator]
 
-    def bytes_used(self) -> int:
+    def _bytes(self) -> int:
         return 12 * len(self._keys) + self._buckets.bytes_used()
 
     def check(self) -> None:

@@ -6,7 +6,7 @@
                 0 says what this file is, and the next free number
     predicates  id → operator, constant, checksum                     so that an id alone can be deleted
 
-`docs/decisions/pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
+`docs/decisions/0012-pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Store:
     def __init__(self, path: str, *, durable: bool) -> None:
         self.path = path
         with self.guarded():
-            self.env = lmdb.open(path, map_size=MAP_BYTES, max_dbs=3, readahead=False, sync=durable, metasync=durable)
+            self.env = lmdb.open(
+                path, map_size=MAP_BYTES, max_dbs=3, max_readers=1024, readahead=False, sync=durable, metasync=durable
+            )
             with self.env.begin(write=True) as txn:
                 new = txn.stat()["entries"] == 0
                 self.leaves, self.nodes, self.predicates = (
@@ -140,10 +142,16 @@ class Reader:
         self.pages += self.store.node_depth + 1 + -(-node.size // PAGE_BYTES)
         return node
 
-    def ids(self, number: int) -> tuple[Ids, int, int]:
-        """The ids of a list's node, the node before it and the one after it."""
-        found = read_ids(self._part(number, b"i"), number, self.store.path)
-        self.pages += self.store.node_depth + -(-found[0].nbytes // PAGE_BYTES)
+    def walk(self, came: int, number: int, *, forward: bool) -> list[Ids]:
+        """The ids of each node of a list, from this one to the end or to the head; `came` is the node before it."""
+        found, path = [], self.store.path
+        while number:
+            ids, previous, following = read_ids(self._part(number, b"i"), number, path)
+            if came != (previous if forward else following):
+                raise self.store.damaged(f"node {number} does not know its neighbour")
+            found.append(ids)
+            self.pages += self.store.node_depth + -(-ids.nbytes // PAGE_BYTES)
+            came, number = number, following if forward else previous
         return found
 
     def _part(self, number: int, part: bytes) -> memoryview:

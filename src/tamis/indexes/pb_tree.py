@@ -4,7 +4,7 @@ One B+tree on disk over all constants of an attribute; each leaf item keeps the 
 (`=`, `<=`, `>=`) and points into three lists of nodes in key order, Inequality, GreaterThan, LessThan. A search goes
 down the tree once, follows the three pointers and walks each list to its satisfied end (§4, figures 1-9).
 
-Deviations, argued in `docs/decisions/pb-tree-on-lmdb.md`. The B+tree above the leaves, pages and transactions are
+Deviations, argued in `docs/decisions/0012-pb-tree-on-lmdb.md`. The B+tree above the leaves, pages and transactions are
 LMDB's; leaf items, SidSets, pointers and lists are ours. A pointer is a node number that LMDB resolves, as LMDB moves
 pages. All three pointers name the node responsible for the item's key, where the paper turns LessThan's around:
 at most one node more is read. A leaf item counts its predicates, so that deletion knows when a constant goes.
@@ -29,7 +29,6 @@ import numpy as np
 from tamis.indexes.base import Ids
 from tamis.indexes.pb_check import check
 from tamis.indexes.pb_keys import encode
-from tamis.indexes.pb_pages import damaged
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, PAGE_BYTES, Reader, Store
 from tamis.indexes.pb_writer import Entry, Writer
 from tamis.model import Domain, Operator, Value
@@ -129,23 +128,9 @@ def _collect(reader: Reader, number: int, key: bytes, *, below: bool, above: boo
     item, found = node.place(key)
     parts = []
     if below:
-        parts.append(node.run(0, item))
-        came, at = number, node.previous
-        while at:
-            ids, back, forth = reader.ids(at)
-            if forth != came:
-                raise damaged(node.path, at, "does not know its neighbour")
-            parts.append(ids)
-            came, at = at, back
+        parts += [node.run(0, item), *reader.walk(number, node.previous, forward=False)]
     if above:
-        parts.append(node.run(item + found, node.items))
-        came, at = number, node.next
-        while at:
-            ids, back, forth = reader.ids(at)
-            if back != came:
-                raise damaged(node.path, at, "does not know its neighbour")
-            parts.append(ids)
-            came, at = at, forth
+        parts += [node.run(item + found, node.items), *reader.walk(number, node.next, forward=True)]
     return parts
 
 

@@ -77,7 +77,7 @@ class RedBlack(MemoryIndex):
         parts = [below + _GT, below + _GE, above + _LT, above + _LE, np.array(here, dtype=np.int64)]
         return self._buckets.gather(np.concatenate(parts))
 
-    def bytes_used(self) -> int:
+    def _bytes(self) -> int:
         return self._tree.bytes_used() + self._buckets.bytes_used() + 8 * len(self._uses)
 
     def check(self) -> None:

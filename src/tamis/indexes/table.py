@@ -58,7 +58,7 @@ class Table(MemoryIndex):
         self.visited += sum(-(-last // STRIPE) - first // STRIPE for first, last in ranges)
         return self._cells.gather(ranges)
 
-    def bytes_used(self) -> int:
+    def _bytes(self) -> int:
         return self._cells.bytes_used()
 
     def check(self) -> None:

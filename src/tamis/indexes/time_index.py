@@ -156,8 +156,8 @@ class TimeIndex(MemoryIndex):
         self.visited += len(self._leaves).bit_length() + upto
         return leaf.state(upto, self._most)
 
-    def bytes_used(self) -> int:
-        return 4 * self._listed + sum(100 * len(leaf.points) for leaf in self._leaves)
+    def _bytes(self) -> int:
+        return 4 * self._listed + 200 * sum(len(leaf.points) for leaf in self._leaves)  # a point, by tracemalloc
 
     def check(self) -> None:
         assert self._lows == [leaf.low for leaf in self._leaves] == sorted(self._lows), "leaves ascend"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import config, types
+from numba import types
+from numba.core import config
 from numba.extending import intrinsic
 
 __all__ = ["popcount", "trailing_zeros"]
 
-if config.DISABLE_JIT:
+if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set from the environment
 
     def popcount(word: Any) -> int:
         """Ones in a 64-bit word."""
@@ -22,18 +23,16 @@ if config.DISABLE_JIT:
 
 else:
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def popcount(context: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.ctpop(arguments[0])
 
         return types.uint64(types.uint64), generate
 
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def trailing_zeros(context: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            from llvmlite import ir
-
-            return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+            return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
 
         return types.uint64(types.uint64), generate

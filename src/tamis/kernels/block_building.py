@@ -21,7 +21,7 @@ def find_toggles(
     intervals: Intervals, order: Longs, block: Ints, entry_of: Ints, cursor: Longs,
     code: Ints, bit: npt.NDArray[np.uint16], free: Words,
 ) -> None:  # fmt: skip
-    """The two toggles of each interval, where `cursor` says its entry's come, and the bits of who uses the slot cleared.
+    """The two toggles of each interval, where `cursor` says its entry's come; who uses the slot loses its free bit.
 
     `entry_of` is per interval in the order that `order` visits them; `free` comes in with a one for every member.
     """

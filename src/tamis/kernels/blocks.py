@@ -1,7 +1,7 @@
 """Bitmap blocks: the ToPSS predicate table and bit matrix, turned round.
 
-A block holds up to 4,096 conjunctions, one bit each. For each slot that any of them uses it can produce, for every code,
-the bitmap of the members that admit the code; matching is the AND of one such bitmap per slot.
+A block holds up to 4,096 conjunctions, one bit each. For each slot that any of them uses it can produce, for every
+code, the bitmap of the members that admit the code; matching is the AND of one such bitmap per slot.
 
 As the code grows past an interval's ends, one member's bit flips: a *toggle*. Bitmaps are stored at some codes only
 (*bases*), the toggles between them in order, so that any domain, however large, is exact: take the last base at or
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import inlined, kernel
 
 __all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "match_blocks"]
 
@@ -26,6 +26,7 @@ WORDS = MEMBERS // 64
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.uint8]
 
 ANY, ALL = 0, 1
 """How a slot takes several values: one of them must be admitted, or all of them."""
@@ -55,7 +56,7 @@ class Events(NamedTuple):
     list_codes: Ints
 
 
-@kernel
+@inlined
 def _find_base(base_code: Ints, low: int, high: int, code: int) -> int:
     """The last base in [low, high) whose code is at most `code`; the first base's code is 0."""
     while high - low > 1:
@@ -67,13 +68,13 @@ def _find_base(base_code: Ints, low: int, high: int, code: int) -> int:
     return low
 
 
-@kernel
+@inlined
 def _admitting(blocks: Blocks, entry: int, code: int, into: Words) -> None:
     """The bitmap of the members of an entry that admit a code."""
     base = _find_base(blocks.base_code, blocks.base_start[entry], blocks.base_start[entry + 1], code)
-    offset = base * WORDS
+    bits = blocks.bits[base * WORDS : (base + 1) * WORDS]
     for w in range(WORDS):
-        into[w] = blocks.bits[offset + w]
+        into[w] = bits[w]
     t = blocks.base_toggle[base]
     end = blocks.base_end[base]
     while t < end and blocks.toggle_code[t] <= code:
@@ -98,20 +99,34 @@ def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, i
         first = False
 
 
-@kernel
-def _and_into(hits: Words, at: int, bits: Words, offset: int) -> bool:
-    """hits &= bits; whether anything is left."""
+@inlined
+def _and_into(hits: Words, bits: Words) -> bool:
+    """hits &= bits; whether anything is left. Both are slices of WORDS words: plain indices are what vectorises."""
     left = np.uint64(0)
     for w in range(WORDS):
-        word = hits[at + w] & bits[offset + w]
-        hits[at + w] = word
+        word = hits[w] & bits[w]
+        hits[w] = word
         left |= word
     return left != 0
 
 
+@inlined
+def _fill(hits: Words, size: int) -> None:
+    """A one for each member."""
+    whole = size >> 6
+    for w in range(WORDS):
+        hits[w] = np.uint64(0xFFFFFFFFFFFFFFFF) if w < whole else np.uint64(0)
+    if whole < WORDS:
+        hits[whole] = (np.uint64(1) << np.uint64(size & 63)) - np.uint64(1)
+
+
 @kernel
-def match_blocks(blocks: Blocks, sizes: Ints, events: Events, first: int, last: int, hits: Words) -> None:
+def match_blocks(
+    blocks: Blocks, sizes: Ints, events: Events, first: int, last: int, hits: Words, touched: Flags
+) -> None:
     """`hits[(event - first) * blocks + block]` becomes the bitmap of the members that events first to last satisfy.
+
+    `touched` says of each bitmap whether it has a one at all; those that have none are not written.
 
     Blocks outside, events inside: a block's bases stay in cache for the whole batch.
     """
@@ -121,33 +136,29 @@ def match_blocks(blocks: Blocks, sizes: Ints, events: Events, first: int, last: 
         begin, end = blocks.start[block], blocks.start[block + 1]
         for event in range(first, last):
             at = ((event - first) * count + block) * WORDS
+            mine = hits[at : at + WORDS]
             alive = True
             for entry in range(begin, end):
                 if blocks.needed[entry] == 1 and events.codes[event, blocks.column[entry]] == 0:
                     alive = False
                     break
+            touched[(event - first) * count + block] = 0
             if not alive:
-                for w in range(WORDS):
-                    hits[at + w] = np.uint64(0)
                 continue
-            for w in range(WORDS):
-                room = sizes[block] - w * 64
-                if room >= 64:
-                    hits[at + w] = np.uint64(0xFFFFFFFFFFFFFFFF)
-                else:
-                    hits[at + w] = (np.uint64(1) << np.uint64(room)) - np.uint64(1) if room > 0 else np.uint64(0)
+            _fill(mine, sizes[block])
             for entry in range(begin, end):
                 code = events.codes[event, blocks.column[entry]]
                 if code >= 0:
                     base = _find_base(blocks.base_code, blocks.base_start[entry], blocks.base_start[entry + 1], code)
                     t = blocks.base_toggle[base]
                     if t == blocks.base_end[base] or blocks.toggle_code[t] > code:
-                        alive = _and_into(hits, at, blocks.bits, base * WORDS)
+                        alive = _and_into(mine, blocks.bits[base * WORDS : (base + 1) * WORDS])
                     else:
                         _admitting(blocks, entry, code, slot_bits)
-                        alive = _and_into(hits, at, slot_bits, 0)
+                        alive = _and_into(mine, slot_bits)
                 else:
                     _admitting_several(blocks, entry, events, -1 - code, slot_bits, one)
-                    alive = _and_into(hits, at, slot_bits, 0)
+                    alive = _and_into(mine, slot_bits)
                 if not alive:
                     break
+            touched[(event - first) * count + block] = 1 if alive else 0

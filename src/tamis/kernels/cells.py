@@ -28,7 +28,7 @@ def gather_cells(arena: Int32s, base: Int64s, total: Int32s, ends: Int32s, range
     for row in range(ranges.shape[0]):
         size += _count(total, ends, ranges[row, 0], ranges[row, 1])
     out = np.empty(size, dtype=np.int32)
-    at, first, last = 0, np.int64(0), np.int64(0)
+    at, first, last = np.int64(0), np.int64(0), np.int64(0)
     for row in range(ranges.shape[0]):
         cell, stop = ranges[row, 0], ranges[row, 1]
         while cell < stop:
@@ -55,4 +55,4 @@ def _count(total: Int32s, ends: Int32s, cell: int, stop: int) -> int:
     size = np.int64(ends[stop - 1]) - (np.int64(ends[cell - 1]) if cell % STRIPE else 0)
     for stripe in range(first, last):
         size += total[stripe]
-    return size
+    return int(size)

@@ -1,20 +1,20 @@
 """Access clusters: conjunctions under the hash of the equality constants that make them rare (Le Subscribe's equality
 clusters, generalised), their other constraints verified one by one.
 
-An *access* is a set of event columns. Its members are filed by the codes they want there, packed into one integer, under
-buckets of that integer's hash. An access without columns to hash is a plain list, looked at whenever its one
+An *access* is a set of event columns. Its members are filed by the codes they want there, packed into one integer,
+under buckets of that integer's hash. An access without columns to hash is a plain list, looked at whenever its one
 column (if any) has a value.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.blocks import Events
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import inlined, kernel
 
 __all__ = ["Clusters", "bucket_of", "find_buckets", "match_clusters"]
 
@@ -45,10 +45,11 @@ class Clusters(NamedTuple):
     slot_mode: npt.NDArray[np.uint8]  # per slot: ANY or ALL
 
 
-@kernel
-def bucket_of(key: np.uint64, bits: int) -> int:
+@inlined
+def bucket_of(key: Any, bits: int) -> Any:
+    """The bucket of a key among two to the power of `bits`."""
     if bits == 0:
-        return 0
+        return np.int64(0)
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 
@@ -60,127 +61,148 @@ def find_buckets(keys: npt.NDArray[np.uint64], bits: int, out: Longs) -> None:
 
 
 @kernel
-def _holds(clusters: Clusters, first: int, last: int, code: int) -> bool:
-    """Whether one of the intervals first to last has the code."""
-    for i in range(first, last):
-        if clusters.rest_low[i] <= code <= clusters.rest_high[i]:
-            return True
-    return False
+def _admits_several(clusters: Clusters, first: int, last: int, mode: int, events: Events, code: int) -> bool:
+    """Whether the intervals first to last admit one, or all, of the codes of a list."""
+    some, every = False, True
+    for at in range(events.list_start[-1 - code], events.list_start[-code]):
+        found = events.list_codes[at]
+        holds = False
+        for i in range(first, last):
+            if clusters.rest_low[i] <= found <= clusters.rest_high[i]:
+                holds = True
+        some |= holds
+        every &= holds
+    return every if mode == ALL else some
 
 
-@kernel
-def _verify(clusters: Clusters, member: int, events: Events, event: int) -> bool:
-    """Whether the event satisfies the rest of a member's constraints."""
+@inlined
+def _verify(clusters: Clusters, member: int, events: Events, codes: Ints) -> bool:
+    """Whether an event (its row of codes) satisfies the rest of a member's constraints."""
     i, end = clusters.rest_start[member], clusters.rest_start[member + 1]
-    while i < end:
+    holds = True
+    while holds and i < end:
         slot = clusters.rest_slot[i]
-        last = i + 1
-        while last < end and clusters.rest_slot[last] == slot:
-            last += 1
-        code = events.codes[event, clusters.slot_column[slot]]
-        if code >= 0:
-            if not _holds(clusters, i, last, code):
-                return False
-        else:
-            some, every = False, True
-            for at in range(events.list_start[-1 - code], events.list_start[-code]):
-                if _holds(clusters, i, last, events.list_codes[at]):
-                    some = True
-                else:
-                    every = False
-            if not (every if clusters.slot_mode[slot] == ALL else some):
-                return False
-        i = last
-    return True
+        code = codes[clusters.slot_column[slot]]
+        first = i
+        holds = False
+        while i < end and clusters.rest_slot[i] == slot:
+            holds |= clusters.rest_low[i] <= code <= clusters.rest_high[i]
+            i += 1
+        if code < 0:
+            holds = _admits_several(clusters, first, i, clusters.slot_mode[slot], events, code)
+    return holds
 
 
 @kernel
-def _has(events: Events, event: int, column: int, code: int) -> bool:
-    found = events.codes[event, column]
-    if found >= 0:
-        return found == code
-    for at in range(events.list_start[-1 - found], events.list_start[-found]):
-        if events.list_codes[at] == code:
+def _has(events: Events, code: int, wanted: Any) -> bool:
+    """Whether a code, or the list it stands for, is or has the one wanted."""
+    if code >= 0:
+        return bool(code == wanted)
+    for at in range(events.list_start[-1 - code], events.list_start[-code]):
+        if events.list_codes[at] == wanted:
             return True
     return False
 
 
 @kernel
-def _key_fits(clusters: Clusters, access: int, key: np.uint64, events: Events, event: int) -> bool:
+def _key_fits(clusters: Clusters, access: int, key: Any, events: Events, codes: Ints) -> bool:
     """Whether the event has every code that a key packs."""
     for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
-        width = clusters.shift[i] >> 8
-        code = np.int64(
-            (key >> np.uint64(clusters.shift[i] & 255)) & ((np.uint64(1) << np.uint64(width)) - np.uint64(1))
-        )
-        if not _has(events, event, clusters.column[i], code):
+        mask = (np.uint64(1) << np.uint64(clusters.shift[i] >> 8)) - np.uint64(1)
+        wanted = np.int64((key >> np.uint64(clusters.shift[i] & 255)) & mask)
+        if not _has(events, codes[clusters.column[i]], wanted):
             return False
     return True
 
 
 @kernel
-def _probes(clusters: Clusters, access: int, events: Events, event: int) -> int:
-    """How many combinations of values the event has for an access; 0 if a column is missing."""
-    count = 1
-    for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
-        code = events.codes[event, clusters.column[i]]
-        if code == 0:
-            return 0
-        if code < 0:
-            count *= events.list_start[-code] - events.list_start[-1 - code]
-            if count > _MOST_PROBES:
-                return _MOST_PROBES + 1
-    return count
-
-
-@kernel
-def _nth_key(clusters: Clusters, access: int, events: Events, event: int, number: int) -> np.uint64:
-    """The key of the number-th combination."""
+def _nth_key(clusters: Clusters, access: int, events: Events, codes: Ints, number: int) -> Any:
+    """The key of the number-th combination of values, and whether there is one."""
     key = np.uint64(0)
     for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
-        code = np.int64(events.codes[event, clusters.column[i]])
+        code = np.int64(codes[clusters.column[i]])
         if code < 0:
             start = events.list_start[-1 - code]
             length = events.list_start[-code] - start
             code = np.int64(events.list_codes[start + number % length])
             number //= length
         key |= np.uint64(code) << np.uint64(clusters.shift[i] & 255)
-    return key
+    return key, number == 0
 
 
 @kernel
-def match_clusters(clusters: Clusters, events: Events, event: int, found: Ints, count: int, work: Longs) -> int:
-    """Write the members that an event satisfies to `found` from `count` on; the value is the new count.
-
-    -1 says that `found` is too short. `work` counts probes and candidates.
-    """
-    for access in range(len(clusters.column_start) - 1):
-        probes = _probes(clusters, access, events, event)
-        if probes == 0:
-            continue
-        base, bits = clusters.bucket_start[access], clusters.bucket_bits[access]
-        whole = clusters.hashed[access] == 0 or probes > _MOST_PROBES
-        for probe in range(1 if whole else probes):
-            if whole:
-                first, last = clusters.bucket[base], clusters.bucket[base + (1 << bits)]
-                key = np.uint64(0)
-            else:
-                key = _nth_key(clusters, access, events, event, probe)
-                at = base + bucket_of(key, bits)
-                first, last = clusters.bucket[at], clusters.bucket[at + 1]
-            work[0] += 1
-            if count + (last - first) > len(found):
-                return -1
-            for member in range(first, last):
-                if whole:
-                    if clusters.hashed[access] == 1 and not _key_fits(
-                        clusters, access, clusters.key[member], events, event
-                    ):
-                        continue
-                elif clusters.key[member] != key:
-                    continue
+def _match_several(
+    clusters: Clusters, access: int, events: Events, codes: Ints, found: Ints, n: int, work: Longs
+) -> int:
+    """An access that is a plain list, or where the event has several values: try every combination, or every member."""
+    base, bits = clusters.bucket_start[access], clusters.bucket_bits[access]
+    for probe in range(_MOST_PROBES + 1):
+        key, there = _nth_key(clusters, access, events, codes, probe)
+        if not there:
+            return n
+        if probe == 0 and (clusters.hashed[access] == 0 or _nth_key(clusters, access, events, codes, _MOST_PROBES)[1]):
+            break  # a list, or too many combinations: look at every member instead
+        at = base + bucket_of(key, bits)
+        first, last = clusters.bucket[at], clusters.bucket[at + 1]
+        work[0] += 1
+        if n + (last - first) > len(found):
+            return -1
+        for member in range(first, last):
+            if clusters.key[member] == key:
                 work[1] += 1
-                if _verify(clusters, member, events, event):
-                    found[count] = member
-                    count += 1
-    return count
+                if _verify(clusters, member, events, codes):
+                    found[n] = member
+                    n += 1
+    first, last = clusters.bucket[base], clusters.bucket[base + (1 << bits)]
+    work[0] += 1
+    if n + (last - first) > len(found):
+        return -1
+    for member in range(first, last):
+        if clusters.hashed[access] == 0 or _key_fits(clusters, access, clusters.key[member], events, codes):
+            work[1] += 1
+            if _verify(clusters, member, events, codes):
+                found[n] = member
+                n += 1
+    return n
+
+
+@kernel
+def match_clusters(
+    clusters: Clusters, events: Events, first: int, last: int, found: Ints, found_start: Longs, work: Longs
+) -> int:
+    """The members that events first to last satisfy: `found_start[i]` to `[i + 1]` in `found` are the i-th event's.
+
+    The value is their number, or -1 if `found` is too short. `work` counts probes and candidates.
+    """
+    n = 0
+    for event in range(first, last):
+        found_start[event - first] = n
+        codes = events.codes[event]
+        for access in range(len(clusters.hashed)):
+            key = np.uint64(0)
+            missing, several = False, clusters.hashed[access] == 0
+            for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
+                code = codes[clusters.column[i]]
+                missing |= code == 0
+                several |= code < 0
+                key |= np.uint64(code) << np.uint64(clusters.shift[i] & 255)
+            if missing:
+                continue
+            if several:
+                n = _match_several(clusters, access, events, codes, found, n, work)
+                if n < 0:
+                    return -1
+                continue
+            at = clusters.bucket_start[access] + bucket_of(key, clusters.bucket_bits[access])
+            low, high = clusters.bucket[at], clusters.bucket[at + 1]
+            work[0] += 1
+            if n + (high - low) > len(found):
+                return -1
+            for member in range(low, high):
+                if clusters.key[member] == key:
+                    work[1] += 1
+                    if _verify(clusters, member, events, codes):
+                        found[n] = member
+                        n += 1
+    found_start[last - first] = n
+    return n

@@ -1,4 +1,4 @@
-"""Conjunctions as runs of intervals (slot, low, high), sorted by slot: telling them apart and laying them into blocks."""
+"""Conjunctions as runs of intervals (slot, low, high): telling them apart, and laying them into blocks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Intervals(NamedTuple):
 
 @kernel
 def merge_unions(intervals: Intervals, keep: npt.NDArray[np.bool_]) -> None:
-    """Put the intervals of one conjunction and slot in order (there are few, so by insertion) and join those that touch.
+    """Put the intervals of one conjunction and slot in order (few, so by insertion) and join those that touch.
 
     An interval that was joined to the one before it is not to be kept.
     """

@@ -7,7 +7,7 @@ from typing import ParamSpec, TypeVar
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inlined", "kernel"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -17,3 +17,9 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile at the first call, keep the machine code on disk, let other threads run meanwhile."""
     compiled: Callable[_P, _R] = numba.njit(cache=True, nogil=True)(function)
     return compiled
+
+
+def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A part of a kernel with a name of its own. A call would copy the named tuples of arrays, field by field."""
+    part: Callable[_P, _R] = numba.njit(inline="always", nogil=True)(function)
+    return part

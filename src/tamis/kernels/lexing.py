@@ -26,6 +26,7 @@ __all__ = [
     "WORD",
     "Tests",
     "copy_spans",
+    "first_tests",
     "hash_spans",
     "new_tests",
     "read_flat",
@@ -65,6 +66,11 @@ def new_tests(capacity: int) -> Tests:
     return Tests(np.empty(capacity, np.int32), longs[0], longs[1], bytes_[0], bytes_[1], longs[2], longs[3], longs[4])
 
 
+def first_tests(tests: Tests, count: int) -> Tests:
+    """The first records."""
+    return Tests._make(column[:count] for column in tests)
+
+
 def _packed(word: str) -> int:
     """Letters as five bits each: equal for equal words of up to twelve letters, whatever their case."""
     packed = 0
@@ -74,7 +80,8 @@ def _packed(word: str) -> int:
 
 
 _AND, _W_CONTAINS, _W_IN, _BETWEEN, _IS, _W_MISSING, _W_PRESENT, _W_STARTS, _WITH, _TRUE, _FALSE = (
-    _packed(word) for word in "and contains in between is missing present starts with true false".split()
+    _packed(word)
+    for word in ["and", "contains", "in", "between", "is", "missing", "present", "starts", "with", "true", "false"]
 )
 _OR, _NOT, _TIMESTAMP = _packed("or"), _packed("not"), _packed("timestamp")
 

@@ -93,30 +93,30 @@ class _Parser:
             return token
         return None
 
-    def need(self, kind: str, text: str, expected: str) -> Token:
-        token = self.take(kind, text)
-        if token is None:
+    def need(self, kind: str, text: str, expected: str) -> None:
+        if not self.take(kind, text):
             raise self.fail(expected)
-        return token
+
+    def too_many_words(self) -> str:
+        plain = ("word", "number")
+        several = self.token.kind in plain and self.tokens[self.at - 1].kind in plain
+        return "; a date or a constant of several words goes in single quotes" if several else ""
 
     def expect_end(self) -> None:
         if self.token.kind != "end":
-            plain = ("word", "number")
-            several = self.token.kind in plain and self.tokens[self.at - 1].kind in plain
-            extra = "; a date or a constant of several words goes in single quotes" if several else ""
-            raise self.fail("'and', 'or' or the end", extra)
+            raise self.fail("'and', 'or' or the end", self.too_many_words())
 
     def expression(self, depth: int) -> Syntax:
-        return self.joined("or", depth)
+        parts = [self.conjunct(depth)]
+        while self.take("keyword", "or"):
+            parts.append(self.conjunct(depth))
+        return parts[0] if len(parts) == 1 else Group(False, tuple(parts))
 
-    def joined(self, word: str, depth: int) -> Syntax:
-        parts = [self.conjunct_or_negated(word, depth)]
-        while self.take("keyword", word):
-            parts.append(self.conjunct_or_negated(word, depth))
-        return parts[0] if len(parts) == 1 else Group(word == "and", tuple(parts))
-
-    def conjunct_or_negated(self, word: str, depth: int) -> Syntax:
-        return self.joined("and", depth) if word == "or" else self.negated(depth)
+    def conjunct(self, depth: int) -> Syntax:
+        parts = [self.negated(depth)]
+        while self.take("keyword", "and"):
+            parts.append(self.negated(depth))
+        return parts[0] if len(parts) == 1 else Group(True, tuple(parts))
 
     def negated(self, depth: int) -> Syntax:
         if depth > MAX_DEPTH:
@@ -129,7 +129,8 @@ class _Parser:
             return Not(self.negated(depth + 1))
         if self.take("mark", "("):
             inner = self.expression(depth + 1)
-            self.need("mark", ")", "')', 'and' or 'or'")
+            if not self.take("mark", ")"):
+                raise self.fail("')', 'and' or 'or'", self.too_many_words())
             return inner
         return self.test()
 

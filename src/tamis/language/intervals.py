@@ -18,12 +18,12 @@ from typing import Final, NamedTuple
 from tamis.model import TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
 from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
 
-__all__ = ["NEVER", "one_of", "simplify_interval", "without"]
+__all__ = ["HOLES", "NEVER", "POINTS", "one_of", "simplify_interval", "without"]
 
 _O = Operator
 NEVER: Final = None
-_POINTS = (_O.EQ, _O.IN)
-_HOLES = (_O.NE, _O.NOT_IN)
+POINTS = (_O.EQ, _O.IN)
+HOLES = (_O.NE, _O.NOT_IN)
 _LOW = (_O.GE, _O.GT)
 _HIGH = (_O.LT, _O.LE)
 
@@ -104,11 +104,11 @@ class _Tests:
         self.mixed = domain.kind is None
         self.line = _line(domain, self.kind)
         self.around = reduce(_Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
-        self.holes = {value.data for test in self.tests if test.operator in _HOLES for value in test.constants}
+        self.holes = {value.data for test in self.tests if test.operator in HOLES for value in test.constants}
         self.gone = _widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
 
     def simplify(self) -> list[Predicate] | None:
-        points = [set(test.constants) for test in self.tests if test.operator in _POINTS]
+        points = [set(test.constants) for test in self.tests if test.operator in POINTS]
         if points:
             left = [value for value in set.intersection(*points) if self.has(self.around, value.data)]
             return [one_of(self.attribute, sorted(left))] if left else NEVER

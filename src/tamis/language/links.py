@@ -13,7 +13,7 @@ from __future__ import annotations
 from tamis.language.intervals import NEVER
 from tamis.model import MIRROR, Domain, Finite, Kind, Operator, Predicate, Reference, Schema
 
-__all__ = ["other", "simplify_links"]
+__all__ = ["partner", "simplify_links"]
 
 _O = Operator
 
@@ -32,7 +32,7 @@ _RELATIONS = {
 }
 
 
-def other(link: Predicate) -> str:
+def partner(link: Predicate) -> str:
     """The attribute on the right."""
     assert isinstance(link.operand, Reference)
     return link.operand.attribute
@@ -42,7 +42,7 @@ def simplify_links(links: list[Predicate], schema: Schema) -> list[Predicate] | 
     """The fewest links that say the same. The attribute that sorts first stands left: `b > @a` is `a < @b`."""
     pairs: dict[tuple[str, str], dict[Operator, None]] = {}
     for link in links:
-        left, right, operator = link.attribute, other(link), link.operator
+        left, right, operator = link.attribute, partner(link), link.operator
         if right < left:
             left, right, operator = right, left, MIRROR[operator]
         pairs.setdefault((left, right), {})[operator] = None

@@ -16,21 +16,12 @@ from typing import NamedTuple
 
 from tamis.errors import LimitError
 from tamis.language.grammar import Group, Not, Syntax, Test
-from tamis.language.links import other, simplify_links
+from tamis.language.links import partner, simplify_links
 from tamis.language.resolve import Resolver
 from tamis.language.simplify import NEVER, simplify_comparisons
-from tamis.model import (
-    COMPARISONS,
-    COMPLEMENT,
-    Conjunction,
-    Operator,
-    Predicate,
-    Reference,
-    Schema,
-    Value,
-)
+from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Value
 
-__all__ = ["MAX_CONJUNCTIONS", "disjuncts", "normalise", "simplify"]
+__all__ = ["MAX_CONJUNCTIONS", "MAX_PREDICATES", "disjuncts", "normalise", "simplify"]
 
 _O = Operator
 
@@ -72,13 +63,9 @@ def _check_limit(found: int, limit: int, what: str) -> None:
 def normalise(conjunctions: Iterable[Conjunction], schema: Schema) -> tuple[Conjunction, ...]:
     """Each conjunction simplified; those that never hold and those that another covers dropped."""
     simple = [simplified for one in conjunctions if (simplified := simplify(one, schema)) is not NEVER]
-    sets = [frozenset(one) for one in simple]
-    kept = [
-        one
-        for at, one in enumerate(simple)
-        if not any(sets[other] < sets[at] or (sets[other] == sets[at] and other < at) for other in range(len(sets)))
-    ]
-    return tuple(sorted(kept, key=_conjunction_key))
+    kept = {frozenset(one): one for one in reversed(simple)}  # of equal ones, the first
+    least = [one for predicates, one in kept.items() if not any(fewer < predicates for fewer in kept)]
+    return tuple(sorted(least, key=lambda one: [_key(predicate) for predicate in one]))
 
 
 def _push(tree: Syntax, resolver: Resolver, *, negate: bool) -> _Junction | Predicate:
@@ -138,7 +125,7 @@ def simplify(conjunction: Conjunction, schema: Schema) -> Conjunction | None:
     kept = simplify_links(links, schema)
     if kept is NEVER:
         return NEVER
-    linked = {name for link in links for name in (link.attribute, other(link))}
+    linked = {name for link in links for name in (link.attribute, partner(link))}
     for attribute, predicates in groups.items():
         merged = _merge(attribute, predicates, schema, attribute in linked)
         if merged is NEVER:
@@ -167,24 +154,15 @@ def _merge(attribute: str, predicates: list[Predicate], schema: Schema, linked: 
 
 def _merge_sets(attribute: str, predicates: list[Predicate], merged: list[Predicate]) -> list[Predicate] | None:
     """`contains` and `not contains`, less what the one bound value already settles."""
-    within = {p.operand for p in predicates if p.operator is _O.CONTAINS}
-    without = {p.operand for p in predicates if p.operator is _O.LACKS}
-    bound = _bound_values(merged)
-    if within & without or (bound and bound <= without):
+    within = {value for one in predicates if one.operator is _O.CONTAINS for value in one.constants}
+    outside = {value for one in predicates if one.operator is _O.LACKS for value in one.constants}
+    bound = {value for one in merged if one.operator in (_O.EQ, _O.IN) for value in one.constants}
+    if within & outside or (bound and bound <= outside):
         return NEVER
     if len(bound) == 1:
         within -= bound
     kept = [Predicate(attribute, _O.CONTAINS, value) for value in within]
-    return kept + [Predicate(attribute, _O.LACKS, value) for value in without]
-
-
-def _bound_values(merged: list[Predicate]) -> set[object]:
-    for predicate in merged:
-        if predicate.operator is _O.EQ:
-            return {predicate.operand}
-        if predicate.operator is _O.IN and isinstance(predicate.operand, tuple):
-            return set(predicate.operand)
-    return set()
+    return kept + [Predicate(attribute, _O.LACKS, value) for value in outside]
 
 
 def _key(predicate: Predicate) -> tuple[object, ...]:
@@ -198,7 +176,3 @@ def _key(predicate: Predicate) -> tuple[object, ...]:
     else:
         shown = (2, len(operand), operand)
     return (predicate.attribute, _RANK[predicate.operator], shown)
-
-
-def _conjunction_key(conjunction: Conjunction) -> tuple[object, ...]:
-    return tuple(_key(predicate) for predicate in conjunction)

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tamis.language.intervals import NEVER, one_of, simplify_interval, without
+from tamis.language.intervals import HOLES, NEVER, POINTS, one_of, simplify_interval, without
 from tamis.model import COMPLEMENT, Domain, Finite, Kind, Operator, Predicate, Value
 
 __all__ = ["NEVER", "simplify_comparisons"]
 
 _O = Operator
-_POINTS = (_O.EQ, _O.IN)
-_HOLES = (_O.NE, _O.NOT_IN)
 _BELOW = (_O.LT, _O.LE)
 _NOT = (_O.NOT_LT, _O.NOT_LE, _O.NOT_GT, _O.NOT_GE)
 
@@ -87,12 +85,12 @@ def _meet(sets: Iterable[_Set]) -> _Set:
 
 
 def _listed(test: Predicate) -> _Set:
-    return _Set(test.operator in _POINTS, frozenset(value.data for value in test.constants))
+    return _Set(test.operator in POINTS, frozenset(value.data for value in test.constants))
 
 
 def _admitted(domain: Finite, test: Predicate) -> _Set:
     """The names that pass one test."""
-    if test.operator in _POINTS + _HOLES:
+    if test.operator in POINTS + HOLES:
         return _listed(test)
     inside = test.operator not in _NOT
     operator = test.operator if inside else COMPLEMENT[test.operator]
@@ -112,7 +110,7 @@ def _simplify_names(attribute: str, domain: Finite, tests: list[Predicate]) -> l
     for test, names in admitted.items():
         if size > 1 and isinstance(test.operand, Value) and names.size(domain) == size:
             return [test]  # `left` lies within it and is as large
-    if size <= _FEW or any(test.operator in _POINTS for test in tests):
+    if size <= _FEW or any(test.operator in POINTS for test in tests):
         return [one_of(attribute, _in_order(domain, left))]
     return _needed(attribute, domain, admitted)
 
@@ -127,8 +125,8 @@ def _in_order(domain: Finite, names: _Set) -> list[Value]:
 
 def _needed(attribute: str, domain: Finite, admitted: dict[Predicate, _Set]) -> list[Predicate]:
     """Many names are left, of a large domain: the order tests that others do not imply, and the holes inside them."""
-    holes = _meet(names for test, names in admitted.items() if test.operator in _HOLES)
-    kept = {test: names for test, names in admitted.items() if test.operator not in _HOLES}
+    holes = _meet(names for test, names in admitted.items() if test.operator in HOLES)
+    kept = {test: names for test, names in admitted.items() if test.operator not in HOLES}
     size = _meet([holes, *kept.values()]).size(domain)
     for test in list(kept)[::-1] if len(kept) <= _COMPARED else ():
         others = [names for other, names in kept.items() if other != test]

@@ -13,16 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import LanguageError, LimitError, UnknownSubscription
+from tamis.errors import LanguageError, LimitError, OptionError, UnknownSubscription
 from tamis.language import parse
 from tamis.matchers.base import Matcher
 from tamis.matchers.locks import ReadWriteLock
-from tamis.model import Conjunction, Event, Schema, SubscriptionId
+from tamis.model import Conjunction, Event, Kind, Reference, Schema, SubscriptionId
 from tamis.model.values import show_raw
 
-__all__ = ["Found", "PlainRegistry", "Receipt", "Registry", "parse_row", "parse_text"]
+__all__ = ["Attributes", "Found", "Ids", "ListedIds", "PlainRegistry", "Receipt", "Registry"]
+__all__ += ["arrow_ids", "attributes_of", "parse_row", "parse_text"]
 
-Events = Sequence[Event] | pa.Table | pa.RecordBatch
+Attributes = dict[str, set[Kind]]
+"""Names, and the kinds of values each is compared with."""
 
 
 class Receipt(NamedTuple):
@@ -33,12 +35,47 @@ class Receipt(NamedTuple):
     never_matching: tuple[SubscriptionId, ...]
 
 
+class Ids(Protocol):
+    """The ids that the codes of an answer stand for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, code: int, /) -> SubscriptionId: ...
+
+    def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
+        """The ids of many codes in Arrow; `OptionError` if no type can hold them."""
+
+
 class Found(NamedTuple):
     """A batch's answer: event i matched `ids[code]` for the codes from `offsets[i]` to `offsets[i + 1]`."""
 
     offsets: npt.NDArray[np.int64]
     codes: npt.NDArray[np.integer]
-    ids: Sequence[SubscriptionId]
+    ids: Ids
+
+
+class ListedIds:
+    """Ids in a list."""
+
+    def __init__(self, ids: list[SubscriptionId]) -> None:
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, code: int) -> SubscriptionId:
+        return self._ids[code]
+
+    def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
+        return arrow_ids([self._ids[code] for code in codes.tolist()])
+
+
+def arrow_ids(listed: list[SubscriptionId]) -> pa.Array:
+    """Ids as an Arrow array of strings or of integers."""
+    try:
+        return pa.array(listed) if listed else pa.array([], pa.string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
 
 
 class Registry(Protocol):
@@ -64,7 +101,17 @@ class Registry(Protocol):
 
     def stats(self) -> dict[str, Any]: ...
 
+    def attributes(self) -> Attributes: ...
+
     def check(self) -> None: ...
+
+
+def attributes_of(conjunctions: Iterable[Conjunction], found: Attributes) -> None:
+    """Add the attributes that conjunctions name to those found so far."""
+    for predicate in (predicate for conjunction in conjunctions for predicate in conjunction):
+        found.setdefault(predicate.attribute, set()).update(constant.kind for constant in predicate.constants)
+        if isinstance(predicate.operand, Reference):
+            found.setdefault(predicate.operand.attribute, set())
 
 
 def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:
@@ -149,7 +196,7 @@ class PlainRegistry:
         with self._lock.reading():
             offsets, keys = self._matcher.match_many(events)
             unique, codes = np.unique(keys, return_inverse=True)
-            return Found(offsets, codes.astype(np.int64), [self._ids[int(key)] for key in unique])
+            return Found(offsets, codes.astype(np.int64), ListedIds([self._ids[int(key)] for key in unique]))
 
     def text(self, id: SubscriptionId) -> str:
         with self._lock.reading():  # a replacement in progress is not seen half done
@@ -177,6 +224,13 @@ class PlainRegistry:
             found |= {"bytes": stats.bytes, "work": dict(stats.work)}
             found["never_matching"] = sum(not one.conjunctions for one in self._held.values())
             return found | dict(stats.details)
+
+    def attributes(self) -> Attributes:
+        found: Attributes = {}
+        with self._lock.reading():
+            for held in self._held.values():
+                attributes_of(held.conjunctions, found)
+        return found
 
     def check(self) -> None:
         with self._lock.reading():

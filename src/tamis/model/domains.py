@@ -22,19 +22,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from tamis.errors import SchemaError
-from tamis.model.values import Kind, Value, ValueRefused, show_raw, timestamp, value_of
+from tamis.model.values import MAX_BITS, MAX_DIGITS, Kind, Value, ValueRefused, show_raw, timestamp, value_of
 
-__all__ = [
-    "Boolean",
-    "Domain",
-    "Integer",
-    "Number",
-    "String",
-    "Timestamp",
-    "Untyped",
-    "hint",
-]
-
+__all__ = ["Boolean", "Domain", "Integer", "Number", "String", "Timestamp", "Untyped", "hint"]
 
 _MOST_NAMES = 1000
 _LONGEST_NAME = 100
@@ -95,6 +85,9 @@ class Integer(Domain):
     kind = Kind.NUMBER
 
     def __post_init__(self) -> None:
+        for bound in (self.min, self.max):
+            if bound is not None and bound.bit_length() > MAX_BITS:
+                raise SchemaError(f"expected bounds of at most {MAX_DIGITS:,} digits, found {show_raw(bound)}")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise SchemaError(f"expected min <= max for an integer domain, found {self.min} > {self.max}")
 

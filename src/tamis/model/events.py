@@ -46,7 +46,7 @@ def parse_json(text: str | bytes) -> dict[str, object]:
         place = f"line {error.lineno}, column {error.colno}"
         raise EventError(f"expected an event as JSON: {error.msg} at {place}") from None
     except ValueError:  # Python reads no integer of more than 4,300 digits
-        raise EventError(f"expected numbers of at most {MAX_DIGITS:,} digits, found a longer one") from None
+        raise EventError(f"expected an event as JSON: a number has more than {MAX_DIGITS:,} digits") from None
     if not isinstance(found, dict):
         raise EventError(f"expected an event as a JSON object, found {show_raw(found)}")
     return found

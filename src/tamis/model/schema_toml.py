@@ -138,22 +138,35 @@ def _read_use(text: object, place: str) -> Use:
 
 
 def write_schema(schema: Schema) -> str:
-    """The schema as TOML, tables in the order they were declared."""
-    document: dict[str, Any] = {"open": True} if schema.open else {}
+    """The schema as TOML, everything in the order it was declared."""
+    head: dict[str, Any] = {"open": True} if schema.open else {}
     if schema.domains:
-        document["domains"] = {name: _write_domain(domain) for name, domain in schema.domains.items()}
-    if schema.attributes:
-        document["attributes"] = {name: _write_attribute(one) for name, one in schema.attributes.items()}
-    if schema.event_types:
-        document["event_types"] = {
-            name: {attribute: str(use) for attribute, use in uses.items()} for name, uses in schema.event_types.items()
-        }
-    return tomli_w.dumps(document)
+        head["domains"] = {name: _write_domain(domain) for name, domain in schema.domains.items()}
+    tail = {name: {attribute: str(use) for attribute, use in uses.items()} for name, uses in schema.event_types.items()}
+    parts = [tomli_w.dumps(head), _write_attributes(schema), tomli_w.dumps({"event_types": tail} if tail else {})]
+    return "\n".join(part for part in parts if part)
+
+
+def _write_attributes(schema: Schema) -> str:
+    # By hand, because tomli_w would put the attributes with a table of their own behind the others.
+    if not schema.attributes:
+        return ""
+    return "[attributes]\n" + "".join(
+        f"{_pair(one.name, _write_attribute(one))}\n" for one in schema.attributes.values()
+    )
 
 
 def _write_attribute(attribute: Attribute) -> str | dict[str, Any]:
     table = _write_domain(attribute.domain)
     return attribute.domain_name or (table["type"] if len(table) == 1 else table)
+
+
+def _pair(key: str, value: object) -> str:
+    """`key = value`, tables inline."""
+    if not isinstance(value, dict):
+        return tomli_w.dumps({key: value}).rstrip("\n")
+    start = tomli_w.dumps({key: 0}).removesuffix("0\n")
+    return start + "{ " + ", ".join(_pair(one, part) for one, part in value.items()) + " }"
 
 
 def _write_domain(domain: Domain) -> dict[str, Any]:

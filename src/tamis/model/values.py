@@ -22,13 +22,12 @@ from tamis.errors import TamisError
 __all__ = [
     "FIRST_INSTANT",
     "LAST_INSTANT",
+    "MAX_BITS",
     "MAX_DIGITS",
     "Kind",
     "Value",
     "ValueRefused",
-    "boolean",
     "is_text",
-    "number",
     "show",
     "show_raw",
     "string",
@@ -39,7 +38,8 @@ __all__ = [
 MAX_DIGITS = 4_000
 """Of a whole number. Python itself refuses to read or write more than 4,300."""
 
-_MAX_BITS = (10**MAX_DIGITS - 1).bit_length()
+MAX_BITS = (10**MAX_DIGITS - 1).bit_length()
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _FRACTION = re.compile(r"[^0-9:+-][0-9:]+[.,]([0-9]{7,})")
@@ -75,16 +75,8 @@ class ValueRefused(TamisError):
     """A raw value that is no value; the caller adds the place. Never leaves the package."""
 
 
-def number(raw: int | float) -> Value:
-    return Value(Kind.NUMBER, raw)
-
-
 def string(raw: str) -> Value:
     return Value(Kind.STRING, raw)
-
-
-def boolean(raw: bool) -> Value:
-    return Value(Kind.BOOLEAN, raw)
 
 
 def timestamp(raw: datetime | date | str | int) -> Value:
@@ -144,7 +136,7 @@ def value_of(raw: object) -> Value:
 
 
 def _short(raw: int) -> int:
-    if raw.bit_length() > _MAX_BITS:
+    if raw.bit_length() > MAX_BITS:
         raise ValueRefused(f"expected a number of at most {MAX_DIGITS:,} digits, found {show_raw(raw)}")
     return raw
 

@@ -87,9 +87,9 @@ class Dictionary:
                 low = self.constants[0] - 1
                 return self._lookup[np.clip(values, low, self.constants[-1] + 1) - low]
             return _places(self.constants, values)
-        if self._reals is not None and values.dtype != object:
-            if values.dtype == np.float64 or _all_exact(values):
-                return _places(self._reals, values.astype(np.float64))
+        plain = values.dtype == np.float64 or (values.dtype == np.int64 and _all_exact(values))
+        if self._reals is not None and plain:
+            return _places(self._reals, values.astype(np.float64))
         return np.array([self.place(one) for one in values.tolist()], np.int32)
 
     def _string_places(self, values: pa.Array) -> Codes:
@@ -119,7 +119,9 @@ def _places(constants: npt.NDArray[Any], values: npt.NDArray[Any]) -> Codes:
 def dictionary_of(columns: list[Column], ordered: bool) -> Dictionary:
     """The distinct constants of several columns, sorted."""
     if isinstance(columns[0], pa.Array):
-        distinct = pc.unique(pa.chunked_array([column.cast(pa.string()) for column in columns]))
+        distinct = pc.unique(
+            pa.chunked_array([column.cast(pa.string()) for column in columns if isinstance(column, pa.Array)])
+        )
         return Dictionary(distinct.take(pc.array_sort_indices(distinct)), ordered)
     types = {column.dtype for column in columns if not isinstance(column, pa.Array)}
     if len(types) == 1 and object not in types:

@@ -1,7 +1,7 @@
 """All subscriptions of one engine: immutable segments, a small delta, and the marks of the dead.
 
-As in a log-structured store, `subscribe` and `unsubscribe` touch the delta and the marks only; a delta that is read from
-is frozen into a segment, and segments of similar size are merged, large ones in the background. A reader takes a
+As in a log-structured store, `subscribe` and `unsubscribe` touch the delta and the marks only; a delta that is read
+from is frozen into a segment, and segments of similar size are merged, large ones in the background. A reader takes a
 *snapshot*, a tuple of segments and the delta as they are, and is never blocked while it matches; a writer
 replaces what it changes and alters nothing that a snapshot holds.
 """
@@ -12,21 +12,23 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import UnknownSubscription
+from tamis.errors import LanguageError, LimitError, UnknownSubscription
 from tamis.kernels.rows import once
 from tamis.language import parse
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
 from tamis.segments.encoding import encode_batch
 from tamis.segments.events import Batch, batch_of_events
-from tamis.segments.ids import IdColumn
+from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.matching import count_matches, list_matches
 from tamis.segments.segment import Compiled, Segment, compile_segment
+from tamis.segments.single import SingleMatcher
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import DEFAULT, Tuning
 
@@ -49,12 +51,20 @@ _RATIO = 3
 _COUNTED = ("conjunctions", "in_blocks", "in_clusters", "in_lists", "blocks", "accesses", "index_bytes", "id_bytes")
 
 
-class Delta(NamedTuple):
-    """A subscription that no segment has yet."""
+class Delta:
+    """A subscription that no segment has yet; parsed when somebody needs to know what it says."""
 
-    text: str
-    conjunctions: tuple[Conjunction, ...]
-    number: int
+    __slots__ = ("_conjunctions", "number", "text")
+
+    def __init__(self, text: str, number: int, conjunctions: tuple[Conjunction, ...] | None) -> None:
+        self.text = text
+        self.number = number
+        self._conjunctions = conjunctions
+
+    def conjunctions(self, schema: Schema) -> tuple[Conjunction, ...]:
+        if self._conjunctions is None:
+            self._conjunctions = parse(self.text, schema)
+        return self._conjunctions
 
 
 class Applied(NamedTuple):
@@ -95,28 +105,33 @@ class Collection:
         self._shared = False
         self._number = 0
         self._merging: threading.Thread | None = None
+        self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
         self.work = np.zeros(3, np.int64)
 
     # -- writing ----------------------------------------------------------------------------------------------
 
-    def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...]) -> Applied:
-        """One subscription that was parsed already."""
+    def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...] | None) -> Applied:
+        """One subscription that was parsed already, or (None) is surely right and can match."""
         with self._lock:
             replaced = self._forget(id)
-            self._own_delta()[id] = Delta(text, conjunctions, self._number)
+            self._own_delta()[id] = Delta(text, self._number, conjunctions)
             self._number += 1
             if len(self._delta) >= _FULL_DELTA:
                 self._freeze()
-        return Applied(1, int(replaced), () if conjunctions else (id,))
+        return Applied(1, int(replaced), (id,) if conjunctions == () else ())
 
-    def subscribe_many(self, ids: IdColumn, texts: pa.Array) -> Applied:
-        """Distinct ids and their texts; the first text that does not parse raises, and nothing is changed."""
+    def prepare(self, ids: IdColumn, texts: pa.Array) -> Compiled:
+        """Compile distinct ids and their texts, changing nothing; `Rejected` if one does not parse."""
         with self._lock:
             first = self._number
             self._number += len(ids)
         compiled = self._compile(ids, texts, np.arange(first, first + len(ids), dtype=np.int64))
         if compiled.rejected:
             raise Rejected(*compiled.rejected[0])
+        return compiled
+
+    def install(self, ids: IdColumn, compiled: Compiled) -> Applied:
+        """Take in what was prepared; its ids replace what they had."""
         with self._lock:
             replaced = self._forget_many(ids)
             self._segments = (*self._segments, compiled.segment)
@@ -133,6 +148,11 @@ class Collection:
         with self._lock:
             self._segments = (*self._segments, segment)
             self._number = max(self._number, int(segment.sequence.max(initial=-1)) + 1)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undo what was written since."""
+        with self._lock:
+            self._segments, self._delta, self._shared = snapshot.segments, dict(snapshot.delta), False
 
     def _forget(self, id: SubscriptionId) -> bool:
         if id in self._delta:
@@ -271,13 +291,28 @@ class Collection:
         found = [
             (delta.number, id)
             for id, delta in snapshot.delta.items()
-            if any(conjunction_holds(self.schema, one, event) for one in delta.conjunctions)
+            if any(conjunction_holds(self.schema, one, event) for one in delta.conjunctions(self.schema))
         ]
-        answer = self._answer(snapshot, batch_of_events([event], self.schema), 1)
-        for base, segment in zip(answer.bases, answer.segments, strict=True):
-            mine = answer.rows[(answer.rows >= base) & (answer.rows < base + segment.rows)] - base
-            found += zip(segment.sequence[mine].tolist(), segment.ids.take(mine.astype(np.int64)).listed(), strict=True)
+        self.work[2] += 1
+        for segment in snapshot.segments:
+            rows = self._rows_of(segment, event)
+            found += zip(segment.sequence[rows].tolist(), segment.ids.take(rows).listed(), strict=True)
         return [id for _, id in sorted(found, key=lambda pair: pair[0])]
+
+    def _rows_of(self, segment: Segment, event: Event) -> Longs:
+        """The first rows of the subscriptions of a segment that one event satisfies."""
+        single = self._singles.get(segment.index)
+        if single is None:
+            single = self._singles[segment.index] = SingleMatcher(segment)
+        rows = single.rows(segment, event) if single.plain else None
+        if rows is None:
+            return self._answer(Snapshot((segment,), {}), batch_of_events([event], self.schema), 1).rows.astype(
+                np.int64
+            )
+        if segment.layout.canon is None:
+            return rows.astype(np.int64)
+        first = np.unique(segment.layout.canon[rows]).astype(np.int64)
+        return first[segment.lives(first)]
 
     def match_batch(self, batch: Batch, threads: int = 1) -> Answer:
         """The rows that each event of a batch satisfies."""
@@ -338,7 +373,8 @@ class Collection:
     # -- asking -----------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._delta) + sum(map(len, self._segments))
+        with self._lock:
+            return len(self._delta) + sum(map(len, self._segments))
 
     def text(self, id: SubscriptionId) -> str:
         with self._lock:
@@ -374,12 +410,12 @@ class Collection:
         for segment in snapshot.segments:
             for name, count in (segment.layout.counts | segment.bytes_used()).items():
                 totals[name] += count
-        never = sum(segment.never for segment in snapshot.segments)
+        never = sum(segment.never_living for segment in snapshot.segments)
         delta = snapshot.delta.values()
-        totals["conjunctions"] += sum(len(one.conjunctions) for one in delta)
+        totals["conjunctions"] += sum(len(one.conjunctions(self.schema)) for one in delta)
         return {
             "subscriptions": len(snapshot.delta) + sum(map(len, snapshot.segments)),
-            "never_matching": never + sum(not one.conjunctions for one in delta),
+            "never_matching": never + sum(not one.conjunctions(self.schema) for one in delta),
             "bytes": totals["index_bytes"] + totals["id_bytes"],
             "work": {
                 "events": int(self.work[2]),
@@ -405,7 +441,7 @@ class Collection:
 class Rejected(Exception):
     """A text that does not parse: its row and the reason. The engine words it for the user."""
 
-    def __init__(self, row: int, reason: Exception) -> None:
+    def __init__(self, row: int, reason: LanguageError | LimitError) -> None:
         super().__init__(row, reason)
         self.row = row
         self.reason = reason

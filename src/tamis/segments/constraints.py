@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import pyarrow as pa
 from tamis.model import Conjunction, Domain, Finite, Kind, Operator, Predicate, Reference, Schema, Value
 from tamis.segments.intervals import FiniteCodes, Interval, value_intervals
 
-__all__ = ["ANY", "BOUND", "CODES", "LACKS", "LINK", "MISSING", "Bound", "Pieces", "Piece", "Slot"]
+__all__ = ["ANY", "BOUND", "CODES", "LACKS", "LINK", "MISSING", "Bound", "Piece", "Pieces", "Slot"]
 
 BOUND, LACKS, LINK = 0, -1, -2
 """Roles; a positive role k is the k-th `contains`."""
@@ -30,7 +30,7 @@ BOUND, LACKS, LINK = 0, -1, -2
 ANY, MISSING, CODES = -1, -2, -3
 """What a piece's `kind` may be beside a value's kind: any value at all, no value, or codes given directly."""
 
-Column = npt.NDArray[Any] | pa.Array
+Column: TypeAlias = npt.NDArray[Any] | pa.Array
 _O = Operator
 
 

@@ -52,9 +52,11 @@ def _scatter_lists(
     column: npt.NDArray[np.int32], rows: npt.NDArray[np.int32], found: npt.NDArray[np.int32],
     starts: list[npt.NDArray[np.int64]], lists: list[npt.NDArray[np.int32]], made: int,
 ) -> int:  # fmt: skip
-    """Single codes go into the column, several into a list that the column points at."""
-    order = np.argsort(rows, kind="stable")
+    """Single codes go into the column, several into a list that the column points at, each code once."""
+    order = np.lexsort((found, rows))
     rows, found = rows[order], found[order]
+    fresh = np.r_[True, (rows[1:] != rows[:-1]) | (found[1:] != found[:-1])]
+    rows, found = rows[fresh], found[fresh]
     first = np.r_[0, np.nonzero(np.diff(rows))[0] + 1]
     lengths = np.diff(np.r_[first, len(rows)])
     several = lengths > 1

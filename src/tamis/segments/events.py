@@ -6,7 +6,7 @@ understand, or refuses, is handed to `Schema.event`, which alone decides and wor
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from tamis.errors import EventError, LimitError
 from tamis.model import Boolean, Domain, Event, Finite, Integer, Kind, Number, Schema, String, Timestamp, Untyped
+from tamis.model.events import MAX_VALUES
 from tamis.segments.constraints import Column
 
 __all__ = ["Batch", "Part", "arrow_rows", "batch_of_arrow", "batch_of_events", "read_row"]
@@ -87,14 +88,26 @@ def batch_of_arrow(table: pa.Table | pa.RecordBatch, schema: Schema) -> Batch:
     try:
         if schema.event_types and not schema.open:
             raise _Unsure
+        columns = list(_flat("", table))
+        if len({name for name, _ in columns}) < len(columns):
+            raise _Unsure  # nested and with a dot
         parts = {
             name: part
-            for name, column in _flat("", table)
+            for name, column in columns
             if (part := _read_column(name, column, schema.domain(name))) is not None
         }
+        _limit_values(len(table), list(parts.values()))
     except _Unsure:
         return batch_of_events(list(_read_rows(table, schema)), schema)
     return Batch(len(table), {name: [part] for name, part in parts.items()}, table, schema)
+
+
+def _limit_values(size: int, parts: list[Part]) -> None:
+    several = [part.rows for part in parts if len(part.rows) > size]
+    if sum(map(len, several)) > MAX_VALUES - len(parts):
+        counts = sum(np.bincount(rows, minlength=size) for rows in several)
+        if np.max(counts) > MAX_VALUES - len(parts):
+            raise _Unsure
 
 
 def _read_rows(table: pa.Table, schema: Schema) -> Iterator[Event]:
@@ -103,6 +116,11 @@ def _read_rows(table: pa.Table, schema: Schema) -> Iterator[Event]:
 
 
 def arrow_rows(events: pa.Table | pa.RecordBatch) -> list[dict[str, object]]:
+    """The rows as mappings, their values still to be checked."""
+    names = events.schema.names
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise EventError(f"the Arrow table has two columns called {twice!r}", attribute=twice)
     try:
         rows: list[dict[str, object]] = events.to_pylist()
     except (pa.ArrowException, KeyError, OverflowError, ValueError) as error:  # a year 40,000, a zone nobody knows
@@ -125,6 +143,8 @@ def _flat(prefix: str, table: pa.Table) -> Iterator[tuple[str, pa.Array]]:
     for name, column in zip(table.column_names, table.columns, strict=True):
         whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+        if not name:
+            raise _Unsure
         if pa.types.is_struct(whole.type):
             fields = [pc.struct_field(whole, at) for at in range(whole.type.num_fields)]
             yield from _flat(f"{prefix}{name}.", pa.table(fields, [f.name for f in whole.type]))
@@ -137,6 +157,8 @@ def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | N
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         rows = pc.list_parent_indices(column).to_numpy().astype(np.int32)
         column = pc.list_flatten(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
     if column.null_count:
         present = pc.is_valid(column)
         rows = rows[present.to_numpy(zero_copy_only=False)]
@@ -152,8 +174,6 @@ def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | N
 
 def _read_values(column: pa.Array) -> tuple[Kind, Column]:
     of = column.type
-    if pa.types.is_dictionary(of):
-        return _read_values(column.dictionary_decode())
     if pa.types.is_boolean(of):
         return Kind.BOOLEAN, column.to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_integer(of) and not pa.types.is_uint64(of):
@@ -164,7 +184,11 @@ def _read_values(column: pa.Array) -> tuple[Kind, Column]:
             raise _Unsure
         return Kind.NUMBER, reals
     if pa.types.is_string(of) or pa.types.is_large_string(of):
-        return Kind.STRING, column.cast(pa.string())
+        try:
+            column.validate(full=True)
+            return Kind.STRING, column.cast(pa.string())
+        except pa.ArrowInvalid:  # not UTF-8, or more than two gigabytes
+            raise _Unsure from None
     raise _Unsure
 
 
@@ -182,6 +206,6 @@ def _judge(kind: Kind, values: Column, domain: Domain) -> None:
         if domain.max is not None and values.max() > domain.max:
             raise _Unsure
     if isinstance(domain, Finite) and not (
-        isinstance(values, pa.Array) and domain.members.issuperset(pc.unique(values).to_pylist())
+        isinstance(values, pa.Array) and set(domain.names).issuperset(pc.unique(values).to_pylist())
     ):
         raise _Unsure

@@ -28,6 +28,7 @@ Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
 _KEY_BITS = 60
+_SAMPLE = 50
 _ORDER_SLOTS = 8
 """Slots that the order in blocks looks at; more would hardly move anything."""
 
@@ -65,7 +66,6 @@ def choose_homes(
     columns: Columns, intervals: Intervals, shared: npt.NDArray[np.bool_], statistics: Statistics | None, tuning: Tuning
 ) -> Homes:
     """`shared` says of each conjunction whether it has several owners."""
-    count = len(intervals.start) - 1
     widths = [max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()]
     points = _points(columns, intervals, statistics)
     level = _levels(points, widths, tuning)
@@ -164,7 +164,6 @@ def _open_accesses(
     """The sets of columns worth a cluster, and the conjunctions that are left for blocks."""
     accesses: list[Access] = []
     left = [np.nonzero(level == 0)[0]]
-    slots = np.diff(intervals.start)
     for wanted in (1, 2, 3):
         here = np.nonzero(level == wanted)[0]
         if not len(here):
@@ -174,12 +173,20 @@ def _open_accesses(
         for members in np.split(here[order], np.nonzero(np.diff(keys))[0] + 1):
             chance = points.chance[:wanted, members].prod(axis=0)
             cluster_ns = tuning.probe_ns + float(chance.sum()) * tuning.verify_ns
-            block_ns = len(members) / tuning.members * float(slots[members].mean()) * tuning.and_ns
+            block_ns = len(members) / tuning.members * (_union_size(intervals, members) + 2) * tuning.and_ns
             if cluster_ns < block_ns:
                 accesses.append(_access(points, members, wanted, widths))
             else:
                 left.append(members)
     return accesses, np.sort(np.concatenate(left))
+
+
+def _union_size(intervals: Intervals, members: Longs) -> int:
+    """About how many slots a block of these conjunctions would use: those of a sample."""
+    step = max(1, len(members) // _SAMPLE)
+    return len(
+        {slot for c in members[::step].tolist() for slot in intervals.slot[intervals.start[c] : intervals.start[c + 1]]}
+    )
 
 
 def _access(points: _Points, members: Longs, level: int, widths: list[int]) -> Access:

@@ -1,13 +1,14 @@
 """Users' ids as a column, and the way back from an id to its row.
 
-Ids are strings or integers of any size. A column of one kind is stored as it is; a mixed one as strings with a mark. The
-index is the ids' hashes in order, each with its row: 12 bytes per id, no objects.
+Ids are strings or integers of any size. A column of one kind is stored as it is; a mixed one as strings with a mark.
+The index is the ids' hashes in order, each with its row: 12 bytes per id, no objects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 _MASK = 2**64 - 1
 
 
-class IdColumn(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__ takes positions only
+class IdColumn(Sequence[SubscriptionId]):
     """Ids in an Arrow column: int64, or strings, or marked strings where both kinds (or huge integers) come."""
 
     def __init__(self, array: pa.Array, marked: bool = False) -> None:
@@ -46,7 +47,7 @@ class IdColumn(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__ t
 
     def __getitem__(self, row: int) -> SubscriptionId:  # type: ignore[override]
         found = self.array[row].as_py()
-        return _unmark(found) if self.marked else found  # type: ignore[no-any-return]
+        return _unmark(found) if self.marked else found
 
     def listed(self) -> list[SubscriptionId]:
         found = self.array.to_pylist()
@@ -107,7 +108,7 @@ def _mark(id: SubscriptionId | None) -> str | None:
     return None if id is None else f"i{id}" if isinstance(id, int) else f"s{id}"
 
 
-def _unmark(text: str | None) -> SubscriptionId | None:
+def _unmark(text: str | None) -> Any:
     return None if text is None else int(text[1:]) if text[0] == "i" else text[1:]
 
 

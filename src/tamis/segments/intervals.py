@@ -7,6 +7,7 @@ category <= 'table'                    the preorder numbers of what is a table
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from tamis.model import Domain, Finite, Hierarchical, Kind, Operator, Predicate, Value, compare
@@ -48,7 +49,7 @@ def _of_predicate(operator: Operator, data: list[Any]) -> list[Interval]:
             return [Interval(one, False, one, False) for one in data]
         case _O.NE | _O.NOT_IN:
             edges = [None, *data, None]
-            return [Interval(a, a is not None, b, b is not None) for a, b in zip(edges, edges[1:], strict=False)]
+            return [Interval(a, a is not None, b, b is not None) for a, b in pairwise(edges)]
         case _O.LT | _O.LE:
             return [Interval(None, False, at, operator is _O.LT)]
         case _O.GT | _O.GE:

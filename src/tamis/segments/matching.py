@@ -31,6 +31,7 @@ class _Run:
     def __init__(self, layouts: Sequence[Layout], length: int) -> None:
         self.layouts = layouts
         self.hits = [np.empty(length * len(layout.block_sizes) * WORDS, np.uint64) for layout in layouts]
+        self.touched = [np.empty(length * len(layout.block_sizes), np.uint8) for layout in layouts]
         self.found = [np.empty(_FIRST_FOUND, np.int32) for _ in layouts]
         self.found_start = [np.zeros(length + 1, np.int64) for _ in layouts]
         self.work = np.zeros(2, np.int64)
@@ -42,18 +43,18 @@ class _Run:
                 before = counts.copy()
                 done = kernels.find(
                     layout.blocks, layout.block_sizes, layout.clusters, layout.places, encoded[at], first, last,
-                    self.hits[at], self.found[at], self.found_start[at], counts, self.work,
+                    self.hits[at], self.touched[at], self.found[at], self.found_start[at], counts, self.work,
                 )  # fmt: skip
                 if done == 0:
                     break
                 counts[:] = before
                 self.found[at] = np.empty(2 * len(self.found[at]), np.int32)
 
-    def write(self, bases: Sequence[int], out: Ints, at: Longs) -> None:
+    def write(self, bases: Sequence[int], out: Ints, at: Longs, end: Longs) -> None:
         for number, layout in enumerate(self.layouts):
             kernels.write(
-                layout.places, len(layout.block_sizes), self.hits[number], self.found[number],
-                self.found_start[number], bases[number], out, at,
+                layout.places, len(layout.block_sizes), self.hits[number], self.touched[number], self.found[number],
+                self.found_start[number], bases[number], out, at, end,
             )  # fmt: skip
 
 
@@ -80,10 +81,12 @@ def list_matches(
     """Live rows of every event as compressed sparse rows, `bases[i]` added to segment i's."""
     if threads > 1 and size > threads:
         edges = np.linspace(0, size, threads + 1).astype(int).tolist()
+
+        def part(number: int) -> tuple[Longs, Ints]:
+            return _list(layouts, encoded, edges[number], edges[number + 1], bases, work)
+
         with ThreadPoolExecutor(threads) as pool:
-            parts = list(
-                pool.map(lambda pair: _list(layouts, encoded, *pair, bases, work), zip(edges, edges[1:], strict=False))
-            )
+            parts = list(pool.map(part, range(threads)))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in parts]))])
         return offsets.astype(np.int64), np.concatenate([part[1] for part in parts])
     return _list(layouts, encoded, 0, size, bases, work)
@@ -106,7 +109,7 @@ def _list(
         needed = int(offsets[done + len(counts)])
         if needed > len(out):
             out = _grown(out, needed, last - start, stop - start, int(offsets[done]))
-        run.write(bases, out, offsets[done : done + len(counts)].copy())
+        run.write(bases, out, offsets[done : done + len(counts)].copy(), offsets[done + 1 : done + 1 + len(counts)])
     work += run.work
     return offsets, out[: offsets[-1]]
 

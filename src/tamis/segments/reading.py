@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.errors import LanguageError, LimitError, TamisError
+from tamis.errors import LanguageError, LimitError
 from tamis.kernels import lexing
 from tamis.language import parse
 from tamis.model import Boolean, Finite, Integer, Kind, Number, Operator, Predicate, Schema, String, Untyped
@@ -46,7 +46,7 @@ class Reading:
     """The text of each conjunction."""
     dead: Mask
     """Conjunctions that never hold, and the places of texts that have none."""
-    rejected: list[tuple[int, TamisError]]
+    rejected: list[tuple[int, LanguageError | LimitError]]
     """Texts that do not parse, with the reason; their conjunctions are dead."""
 
 
@@ -74,7 +74,7 @@ class _Reader:
         starts, self.bytes = _buffers(self.texts)
         tests = lexing.new_tests(int(starts[-1] - starts[0]) // 2 + 2)
         number = lexing.read_flat(self.bytes, starts, tests, self.odd)
-        self.tests = lexing.Tests(*(column[:number] for column in tests))
+        self.tests = lexing.first_tests(tests, number)
         names, self.attribute = self._names()
         self.names = names
         self._refuse_untidy()
@@ -153,7 +153,7 @@ class _Reader:
             staged.append((run, take(run)))
 
     def _single(self, run: Rows) -> list[Piece]:
-        name, operator, found = self._what(run)
+        name, operator, _ = self._what(run)
         conjunctions = self.tests.row[run].astype(np.int64)
         slot = Slot(name, int(self.role[run[0]]))
         domain = self.schema.domain(name)
@@ -171,6 +171,8 @@ class _Reader:
             return [Piece(slot, kind, conjunctions, Bound(column, False), Bound(highs, True))]
         if isinstance(domain, Integer):
             self._never_whole(run, domain, operator, column)
+        if kind == Kind.STRING and operator == _LT:  # no string lies before the empty one
+            self.dead[conjunctions[pc.equal(column, "").to_numpy(zero_copy_only=False)]] = True
         closed = Bound(column, False)
         if operator in (_EQ, _CONTAINS, _IN):
             return [Piece(slot, kind, conjunctions, closed, closed)]
@@ -276,7 +278,7 @@ class _Reader:
 
     def read_the_rest(self) -> Reading:
         owners, dead = list(range(self.count)), self.dead.tolist()
-        rejected: list[tuple[int, TamisError]] = []
+        rejected: list[tuple[int, LanguageError | LimitError]] = []
         for row in np.nonzero(self.odd)[0].tolist():
             try:
                 conjunctions = parse(self.texts[row].as_py(), self.schema)

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import LanguageError, LimitError
-from tamis.matchers.registry import Found, Receipt, at_row, parse_row, parse_text
-from tamis.model import Event, Schema, SubscriptionId
+from tamis.errors import SegmentError, UnknownSubscription
+from tamis.language.quick import QuickCheck
+from tamis.matchers.registry import (
+    Attributes,
+    Found,
+    Receipt,
+    arrow_ids,
+    at_row,
+    attributes_of,
+    parse_row,
+    parse_text,
+)
+from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.segments.collection import Collection, Rejected
-from tamis.segments.events import Batch, batch_of_arrow, batch_of_events
+from tamis.segments.durable import Folder, Record
+from tamis.segments.events import Batch, batch_of_events
 from tamis.segments.ids import IdColumn
-from tamis.segments.segment import Segment
+from tamis.segments.segment import Compiled, Segment
 from tamis.segments.statistics import Statistics, observe
 from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["SegmentIds", "SegmentRegistry"]
 
+_LONG_LOG = 10_000
+"""Writes after which a log is turned into segments; a larger batch never goes through the log."""
 
-class SegmentIds(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__ takes positions only
+
+class SegmentIds:
     """The ids of several segments under one range of codes."""
 
     def __init__(self, segments: Sequence[Segment], bases: list[int]) -> None:
@@ -33,26 +50,109 @@ class SegmentIds(Sequence[SubscriptionId]):  # type: ignore[misc]  # __getitem__
     def __len__(self) -> int:
         return sum(segment.rows for segment in self._segments)
 
-    def __getitem__(self, code: int) -> SubscriptionId:  # type: ignore[override]
+    def __getitem__(self, code: int) -> SubscriptionId:
+        if not 0 <= code < len(self):
+            raise IndexError(code)
         at = bisect_right(self._bases, code) - 1
-        return self._segments[at].ids[code - self._bases[at]]
+        return self._segments[at].ids[int(code) - self._bases[at]]
 
-    def take(self, codes: npt.NDArray[np.int64]) -> IdColumn:
-        """The ids of many codes as a column."""
-        if not self._segments:
-            return IdColumn(pa.array([], pa.large_string()))
-        return IdColumn.concat([segment.ids for segment in self._segments]).take(codes)
+    def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
+        if not self._segments or not len(codes):
+            return arrow_ids([])
+        found = IdColumn.concat([segment.ids for segment in self._segments]).take(codes)
+        return arrow_ids(found.listed()) if found.marked else found.array
 
 
 class SegmentRegistry:
     """A `Registry` over a `Collection`."""
 
-    def __init__(self, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        statistics: Statistics | None = None,
+        tuning: Tuning = DEFAULT,
+        folder: Folder | None = None,
+        verify: bool = True,
+    ) -> None:
         self.schema = schema
         self.collection = Collection(schema, statistics, tuning)
+        self._quick = QuickCheck(schema)
+        self._folder: Folder | None = None
+        self._writing = threading.RLock()
+        self._logged = 0
+        self._checkpoint_at = _LONG_LOG
+        if folder is not None:
+            for segment in folder.segments(verify=verify):
+                self.collection.adopt(segment)
+            for records in folder.replay():
+                self._replay(records)
+            self._folder = folder
+
+    def _replay(self, records: list[tuple[str, SubscriptionId, str]]) -> None:
+        self._logged += len(records)
+        if records[0][0] == "u":
+            self.unsubscribe(records[0][1])
+        elif len(records) == 1:
+            self.subscribe(records[0][1], records[0][2])
+        else:
+            self.subscribe_many((id, text) for _, id, text in records)
+
+    def _log(self, records: list[Record]) -> None:
+        """Before a write is applied it is on disk."""
+        if self._folder is not None:
+            self._open_folder().append(records)
+            self._logged += len(records)
+
+    def _open_folder(self) -> Folder:
+        assert self._folder is not None
+        if self._folder.closed:
+            raise SegmentError("the engine was closed; open it again to write", str(self._folder.path))
+        return self._folder
+
+    def _applied(self) -> None:
+        """After a write: a long log is turned into segments. If that fails the write stands, for it is in the log."""
+        if self._folder is not None and self._logged >= self._checkpoint_at:
+            self._checkpoint_at = self._logged + _LONG_LOG
+            with suppress(SegmentError):
+                self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Put everything in segment files and start an empty log."""
+        with self._writing:
+            if self._folder is not None:
+                self._open_folder().checkpoint(self.collection.snapshot(freeze=True).segments)
+                self._logged, self._checkpoint_at = 0, _LONG_LOG
+
+    def save(self, path: Path) -> None:
+        """Write all subscriptions to a folder; what was there before stays until the new is whole."""
+        kept = self._folder
+        if kept is not None and not kept.closed and path.exists() and path.samefile(kept.path):
+            self.checkpoint()
+            return
+        folder = Folder(path, self.schema, replace=True)
+        try:
+            folder.checkpoint(self.collection.snapshot(freeze=True).segments)
+        finally:
+            folder.close()
+
+    def close(self) -> None:
+        """Checkpoint what is logged and let the folder go."""
+        with self._writing:
+            if self._folder is not None and not self._folder.closed:
+                try:
+                    if self._logged:
+                        self.checkpoint()
+                finally:
+                    self._folder.close()
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
-        return Receipt(*self.collection.subscribe(id, text, parse_text(text, self.schema)))
+        sure = isinstance(text, str) and self._quick.surely(text)
+        conjunctions = None if sure else parse_text(text, self.schema)
+        with self._writing:
+            self._log([["s", id, text]])
+            receipt = Receipt(*self.collection.subscribe(id, text, conjunctions))
+            self._applied()
+        return receipt
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
         listed = list(pairs)
@@ -69,22 +169,47 @@ class SegmentRegistry:
             raise
         return self._subscribe_columns(ids, texts, rows)
 
-    def subscribe_columns(self, ids: IdColumn, texts: pa.Array) -> Receipt:
-        """Columns without nulls; an id that comes twice has its last text."""
+    def subscribe_columns(self, plain_ids: pa.Array, texts: pa.Array) -> Receipt:
+        """Columns of strings or int64 without nulls; an id that comes twice has its last text."""
+        ids = IdColumn(plain_ids)
         order = np.argsort(ids.hashes, kind="stable")
         if len(ids) > 1 and (np.diff(ids.hashes[order]) == 0).any():
             return self.subscribe_many(zip(ids.listed(), texts.to_pylist(), strict=True))
         return self._subscribe_columns(ids, texts, range(len(ids)))
 
     def _subscribe_columns(self, ids: IdColumn, texts: pa.Array, rows: Sequence[int]) -> Receipt:
+        if not len(ids):
+            return Receipt(0, 0, ())
+        with self._writing:
+            try:
+                prepared = self.collection.prepare(ids, texts)
+            except Rejected as rejected:
+                raise at_row(rows[rejected.row], ids[rejected.row], rejected.reason) from None
+            if len(ids) >= _LONG_LOG:
+                return self._install_many(ids, prepared)
+            self._log([["s", id, text] for id, text in zip(ids.listed(), texts.to_pylist(), strict=True)])
+            receipt = Receipt(*self.collection.install(ids, prepared))
+            self._applied()
+        return receipt
+
+    def _install_many(self, ids: IdColumn, prepared: Compiled) -> Receipt:
+        """Past the log, straight into segment files; undone if they cannot be written."""
+        before = self.collection.snapshot()
+        receipt = Receipt(*self.collection.install(ids, prepared))
         try:
-            return Receipt(*self.collection.subscribe_many(ids, texts))
-        except Rejected as error:
-            assert isinstance(error.reason, LanguageError | LimitError)
-            raise at_row(rows[error.row], ids[error.row], error.reason) from None
+            self.checkpoint()
+        except BaseException:
+            self.collection.restore(before)
+            raise
+        return receipt
 
     def unsubscribe(self, id: SubscriptionId) -> None:
-        self.collection.unsubscribe(id)
+        with self._writing:
+            if id not in self.collection:
+                raise UnknownSubscription(id)
+            self._log([["u", id]])
+            self.collection.unsubscribe(id)
+            self._applied()
 
     def match(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match(event)
@@ -99,9 +224,6 @@ class SegmentRegistry:
     def count_batch(self, batch: Batch) -> npt.NDArray[np.int64]:
         """The number of matches of each event."""
         return self.collection.count_batch(batch)
-
-    def read_arrow(self, table: pa.Table | pa.RecordBatch) -> Batch:
-        return batch_of_arrow(table, self.schema)
 
     def observe(self, events: Iterable[Event]) -> None:
         self.collection.use_statistics(observe(events))
@@ -120,6 +242,20 @@ class SegmentRegistry:
 
     def stats(self) -> dict[str, Any]:
         return self.collection.stats()
+
+    def attributes(self) -> Attributes:
+        found: Attributes = {}
+        snapshot = self.collection.snapshot()
+        for held in snapshot.delta.values():
+            attributes_of(held.conjunctions(self.schema), found)
+        for columns in (segment.layout.columns for segment in snapshot.segments):
+            for name, codes in columns.attributes.items():
+                kinds = codes.dictionaries if codes.names is None else (Kind.STRING,)
+                found.setdefault(name, set()).update(map(Kind, kinds))
+            for link in columns.links:
+                found.setdefault(link.attribute, set())
+                found.setdefault(link.other, set())
+        return found
 
     def check(self) -> None:
         self.collection.check()

@@ -1,7 +1,8 @@
 """A segment: up to about a million subscriptions, compiled and never changed but for the marks of the dead.
 
-Rows are in the order in which matching finds them. Each row has an id; the first row of a subscription also its text and
-its number in the order of subscribing. Subscriptions that never match have rows at the end, which nothing finds.
+Rows are in the order in which matching finds them. Each row has an id; the first row of a subscription also its
+text and its number in the order of subscribing. Subscriptions that never match have rows at the end, which nothing
+finds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import TamisError
+from tamis.errors import LanguageError, LimitError
 from tamis.kernels.rows import is_alive
 from tamis.model import Schema, SubscriptionId
 from tamis.segments.build import Layout, build_layout
@@ -59,13 +60,26 @@ class Segment:
         places = self.layout.places._replace(alive=alive, any_dead=1)
         return replace(self, layout=replace(self.layout, places=places), dead=self.dead + len(rows))
 
+    def buried(self) -> Longs:
+        """The first rows of the dead."""
+        rows = np.sort(self.index.rows).astype(np.int64)
+        return rows[~self.lives(rows)]
+
+    def lives(self, rows: Longs) -> npt.NDArray[np.bool_]:
+        alive = self.layout.places.alive
+        return (alive[rows >> 6] >> (rows & 63).astype(np.uint64)) & np.uint64(1) == 1
+
     @cached_property
     def living(self) -> Longs:
         """The first rows of the living, in the order of subscribing."""
         rows = np.sort(self.index.rows).astype(np.int64)
-        alive = self.layout.places.alive
-        rows = rows[(alive[rows >> 6] >> (rows & 63).astype(np.uint64)) & np.uint64(1) == 1]
+        rows = rows[self.lives(rows)]
         return rows[np.argsort(self.sequence[rows], kind="stable")]
+
+    @property
+    def never_living(self) -> int:
+        """The living that never match; theirs are the last rows."""
+        return int(self.lives(np.arange(self.rows - self.never, self.rows)).sum())
 
     def bytes_used(self) -> dict[str, int]:
         """The index, and the way back from ids, without ids and texts themselves."""
@@ -78,7 +92,7 @@ class Segment:
     def check(self) -> None:
         """Verify the invariants of rows and ids; AssertionError names the one that broke."""
         layout = self.layout
-        assert len(self.ids) == len(self.texts) == len(self.sequence) == len(layout.owner), "rows and columns differ"
+        assert len(self.ids) == len(self.texts) == len(self.sequence) == len(layout.linked), "rows and columns differ"
         assert (np.diff(self.index.hashes.astype(np.float64)) >= 0).all(), "the id index is out of order"
         assert len(self.living) == len(self), "the count of the dead is wrong"
         for row in self.living[:100].tolist():
@@ -96,7 +110,7 @@ class Compiled:
     """A segment, and the texts that are not in it because they do not parse."""
 
     segment: Segment
-    rejected: list[tuple[int, TamisError]]
+    rejected: list[tuple[int, LanguageError | LimitError]]
     never: Longs
     """Texts that contradict themselves."""
 

@@ -1,4 +1,4 @@
-"""The numbers behind the choice of homes, in one place. Answers never depend on them: the tests run with absurd ones."""
+"""The numbers behind the choice of homes. Answers never depend on them: the tests run with absurd ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["DEFAULT", "Tuning"]
 class Tuning:
     """Costs are rough; what matters is their ratios."""
 
-    probe_ns: float = 40.0
+    probe_ns: float = 20.0
     """Looking up one key in an access cluster."""
-    verify_ns: float = 6.0
+    verify_ns: float = 3.0
     """Verifying one candidate."""
-    and_ns: float = 20.0
+    and_ns: float = 60.0
     """One slot of one block."""
     crowded: int = 8
     """More members than this under the average key make it worth looking at one more column."""
@@ -31,9 +31,9 @@ class Tuning:
     """Slots per block: with three bases each, 64 bytes per member of a full one."""
     sparse: int = 1024
     """A block that ran out of slots with fewer members than this is given up."""
-    few: int = 96
+    few: int = 256
     """A slot of a block with at most so many distinct toggle codes has a base at each."""
-    spacing: int = 64
+    spacing: int = 32
     """The others have a base after every so many toggles."""
 
 

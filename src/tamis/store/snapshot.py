@@ -10,17 +10,16 @@ A truncated, altered, foreign or newer file is a `SegmentError` that names it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 
 import pyarrow as pa
 import xxhash
 
 from tamis.errors import SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
+from tamis.store.atomic import why, write_atomically
 
 __all__ = ["Snapshot", "read_snapshot", "write_snapshot"]
 
@@ -42,33 +41,7 @@ def write_snapshot(path: Path, snapshot: Snapshot) -> None:
     """Write atomically; on any failure the old file stays and nothing half-written is left."""
     body = _encode(snapshot)
     header = _MAGIC + bytes([_VERSION]) + xxhash.xxh3_64_digest(body)
-    try:
-        _replace(path, header, body)
-    except (OSError, ValueError) as error:  # ValueError: a path with a null byte, or with no name at all
-        raise SegmentError(f"cannot write here: {getattr(error, 'strerror', None) or error}", str(path)) from None
-
-
-def _replace(path: Path, header: bytes, body: memoryview) -> None:
-    temporary = path.with_name(f".{path.name}.{token_hex(4)}")  # opened plainly, so it has the user's permissions
-    with temporary.open("xb") as file:
-        try:
-            file.write(header)
-            file.write(body)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink()
-            raise
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    write_atomically(path, [header, body])
 
 
 def _encode(snapshot: Snapshot) -> memoryview:
@@ -91,7 +64,7 @@ def read_snapshot(path: Path) -> Snapshot:
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise SegmentError(f"expected a saved engine: {getattr(error, 'strerror', None) or error}", str(path)) from None
+        raise SegmentError(f"expected a saved engine: {why(error)}", str(path)) from None
     body = _checked_body(content, str(path))
     try:
         table = pa.ipc.open_stream(body).read_all()

@@ -1,0 +1,21 @@
+"""All benchmarks, one after another: `python -m benchmarks [--quick]`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+ALL = ("adaptive", "matchers", "indexes")
+
+
+def main() -> int:
+    for name in ALL:
+        print(f"\n=== {name}\n", flush=True)
+        done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]], check=False)
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

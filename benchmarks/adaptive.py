@@ -1,0 +1,267 @@
+"""The adaptive engine against the C++ references and against merely writing its answer; every figure is a ratio.
+
+    python -m benchmarks.adaptive [--quick]
+
+Both sides of a ratio run in this process, one after the other, several times; the best of each is taken (what disturbs
+a run only ever makes it slower) and the spread of the ratio over the repeats is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks import reference
+from benchmarks.loads import load
+from tamis import Engine
+from tamis.kernels.rows import writing_speed
+from tamis.workloads.blocks import Workload
+from tamis.workloads.lesub import LeSub
+from tamis.workloads.light import Light
+from tamis.workloads.topss import TOPSS
+
+SEED = 1
+REPEATS = 5
+
+
+class Timed(NamedTuple):
+    """Seconds per call of each repeat."""
+
+    runs: list[float]
+
+    @property
+    def best(self) -> float:
+        return min(self.runs)
+
+
+def timed(call: Callable[[], object], repeats: int = REPEATS) -> Timed:
+    call()  # compiled, and warm
+    runs = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        runs.append(time.perf_counter() - start)
+    return Timed(runs)
+
+
+def show(figure: str, ratio: float, spread: tuple[float, float], goal: str, note: str = "") -> None:
+    print(f"{figure:<58} {ratio:9.2f}   {spread[0]:8.2f} … {spread[1]:<8.2f} {goal:<14} {note}", flush=True)
+
+
+def compare(figure: str, slow: Timed, fast: Timed, goal: str, note: str = "") -> None:
+    """How many times faster `fast` is."""
+    spread = (min(slow.runs) / max(fast.runs), max(slow.runs) / min(fast.runs))
+    show(figure, slow.best / fast.best, spread, goal, note)
+
+
+def engine_of(workload: Workload, subscriptions: int) -> Engine:
+    engine = Engine(workload.schema())
+    engine.subscribe_many(workload.subscriptions(subscriptions, SEED))
+    return engine
+
+
+def writing(matches_per_event: float, subscriptions: int, events: int) -> Callable[[], object]:
+    """Write as many ids, of as many events, from a prepared bitmap into a fresh array."""
+    count = int(matches_per_event)
+    rows = np.random.default_rng(SEED).choice(subscriptions, count, replace=False)
+    bits = np.zeros(subscriptions // 64 + 1, np.uint64)
+    np.bitwise_or.at(bits, rows >> 6, np.uint64(1) << (rows & 63).astype(np.uint64))
+
+    def write() -> None:
+        out = np.empty(count * events, np.int32)
+        for event in range(events):
+            writing_speed(bits, out[event * count : (event + 1) * count])
+
+    return write
+
+
+def reference_seconds(name: str, workload: Workload, subscriptions: int, events: int) -> Timed:
+    """Seconds of the C++ reference per event."""
+    encoded = load(workload, subscriptions, events, SEED).encoded
+    return Timed([reference.run(name, encoded).match_s / events for _ in range(3)])
+
+
+def per_event(timing: Timed, events: int) -> Timed:
+    return Timed([run / events for run in timing.runs])
+
+
+def dense(subscriptions: int, events: int, reference_events: int) -> None:
+    """W4: every sixth subscription matches."""
+    workload = TOPSS["w4"]
+    engine, batch = engine_of(workload, subscriptions), workload.events(events, SEED)
+    listed = per_event(timed(lambda: engine.match_many(batch)), events)
+    counted = per_event(timed(lambda: engine.count_many(batch)), events)
+    each = engine.count_many(batch).mean()
+    wrote = per_event(timed(writing(each, subscriptions, events)), events)
+    counting = reference_seconds("list-counting", workload, subscriptions, reference_events)
+    label = f"W4 {subscriptions:,}"
+    note = f"{listed.best * 1e6:.0f} µs/event, {each:,.0f} matches"
+    compare(f"{label}: ids out, against C++ list counting", counting, listed, ">= 20", note)
+    compare(f"{label}: ids out, time of merely writing them", listed, wrote, "<= 3")
+    compare(f"{label}: counts only, against C++ list counting", counting, counted, ">= 60")
+    if subscriptions >= 1_000_000:
+        two = per_event(timed(lambda: engine.match_many(batch, threads=2)), events)
+        compare(f"{label}: two threads against one", listed, two, ">= 1.7")
+    memory(label, engine)
+
+
+def memory(label: str, engine: Engine) -> None:
+    stats, count = engine.stats(), len(engine)
+    index, ids = stats["index_bytes"] / count, (stats["index_bytes"] + stats["id_bytes"]) / count
+    show(f"{label}: index bytes per subscription", index, (index, index), "<= 64")
+    show(f"{label}: with the way back from ids", ids, (ids, ids), "<= 100")
+
+
+def mixed(subscriptions: int, events: int) -> None:
+    """Le Subscribe's workload with half of the numbers compared by equality."""
+    workload = LeSub(0.5)
+    engine, batch = engine_of(workload, subscriptions), workload.events(events, SEED)
+    listed = per_event(timed(lambda: engine.match_many(batch)), events)
+    each = engine.count_many(batch).mean()
+    wrote = per_event(timed(writing(each, subscriptions, events)), events)
+    quarantining = reference_seconds("quarantining", workload, subscriptions, events)
+    label = f"LeSub p=0.5 {subscriptions:,}"
+    note = f"{listed.best * 1e6:.1f} µs/event, {each:,.0f} matches"
+    compare(f"{label}: against C++ quarantining", quarantining, listed, ">= 5", note)
+    compare(f"{label}: time of merely writing the matches", listed, wrote, "<= 4")
+    memory(label, engine)
+
+
+def selective(sizes: tuple[int, ...], events: int) -> None:
+    """Equality only: the time per event should hardly grow."""
+    workload = LeSub(1.0)
+    batch = workload.events(events, SEED)
+    runs = {}
+    for size in sizes:
+        engine = engine_of(workload, size)
+        runs[size] = per_event(timed(lambda held=engine: held.match_many(batch)), events)  # type: ignore[misc]
+        if size <= 800_000:
+            quarantining = reference_seconds("quarantining", workload, size, events)
+            note = f"{runs[size].best * 1e6:.2f} µs/event"
+            compare(f"LeSub p=1 {size:,}: against C++ quarantining", quarantining, runs[size], ">= 1", note)
+    small, large = sizes[0], sizes[-1]
+    compare(f"LeSub p=1 {small:,} → {large:,}: growth of time per event", runs[large], runs[small], "< 3")
+
+
+def light(subscriptions: int, events: int, slow_events: int) -> None:
+    """RAPIDMatch's light events, with statistics learned from a sample."""
+    workload = Light(2.0)
+    batch = workload.events(events, SEED)
+    engine = engine_of(workload, subscriptions)
+    before = per_event(timed(lambda: engine.match_many(batch)), events)
+    engine.observe(workload.events(2_000, SEED + 1))
+    after = per_event(timed(lambda: engine.match_many(batch)), events)
+    label = f"Light a=2 {subscriptions:,}"
+    compare(f"{label}: with statistics against without", before, after, "", f"{after.best * 1e6:.1f} µs/event")
+    few = workload.events(slow_events, SEED)
+    for algorithm, goal in (("tree", ">= 20"), ("rapid", ">= 5"), ("counting-lists", ">= 50")):
+        peer = Engine(workload.schema(), algorithm=algorithm)
+        peer.subscribe_many(workload.subscriptions(subscriptions, SEED))
+        compare(f"{label}: against {algorithm}", per_event(timed(lambda one=peer: one.match_many(few), 2), slow_events),  # type: ignore[misc]
+                after, goal)  # fmt: skip
+    quarantining = reference_seconds("quarantining", workload, subscriptions, slow_events)
+    compare(f"{label}: against C++ quarantining", quarantining, after, ">= 1")
+
+
+def churn(subscriptions: int, events: int) -> None:
+    """W4 while five per cent of the subscriptions are replaced per second of matching."""
+    workload = TOPSS["w4"]
+    engine, batch = engine_of(workload, subscriptions), workload.events(events, SEED)
+    frozen = timed(lambda: engine.match_many(batch), 3)
+    fresh = workload.subscriptions(subscriptions, SEED + 1)
+    runs, at = [], 0
+    for _ in range(REPEATS):
+        count = int(subscriptions * 0.05 * frozen.best)
+        start = time.perf_counter()
+        engine.subscribe_many(fresh.slice(at, count))
+        engine.match_many(batch)
+        runs.append(time.perf_counter() - start)
+        at += count
+    label = f"W4 {subscriptions:,}, 5 % replaced per second of matching"
+    compare(f"{label}: throughput left", frozen, Timed(runs), ">= 0.7")
+
+
+def one_at_a_time(subscriptions: int, count: int) -> None:
+    """Single calls: match a mapping, subscribe, unsubscribe."""
+    workload = LeSub(1.0)
+    engine = engine_of(workload, 100_000)
+    raws = [{k: v for k, v in raw.items() if v is not None} for raw in workload.events(2_000, SEED).to_pylist()]
+    batch = workload.events(2_000, SEED)
+    kernel = per_event(timed(lambda: engine.match_many(batch)), 2_000).best
+    single = []
+    for raw in raws:
+        start = time.perf_counter()
+        engine.match(raw)
+        single.append(time.perf_counter() - start)
+    median = float(np.median(single[200:]))
+    note = f"median {median * 1e6:.1f} µs, kernel {kernel * 1e6:.2f} µs"
+    allowed = 3 * kernel + 10e-6
+    show("LeSub p=1 100,000: match(dict) median / (3 kernels + 10 µs)", median / allowed, (0, 0), "<= 1", note)
+
+    engine = engine_of(LeSub(0.5), subscriptions)
+    texts = LeSub(0.5).subscriptions(count, SEED + 1).column("expression").to_pylist()
+    start = time.perf_counter()
+    for number, text in enumerate(texts):
+        engine.subscribe(subscriptions + number, text)
+    rate = count / (time.perf_counter() - start)
+    show(f"subscribe one at a time at {subscriptions:,}: thousands/s", rate / 1e3, (0, 0), ">= 20")
+    start = time.perf_counter()
+    for number in range(count):
+        engine.unsubscribe(subscriptions + number)
+    rate = count / (time.perf_counter() - start)
+    show(f"unsubscribe one at a time at {subscriptions:,}: thousands/s", rate / 1e3, (0, 0), ">= 20")
+
+
+def build_and_open(subscriptions: int) -> None:
+    """From Arrow texts to a searchable engine, and from a folder."""
+    workload = LeSub(0.5)
+    table = workload.subscriptions(subscriptions, SEED)
+    Engine(workload.schema()).subscribe_many(table.slice(0, 1_000))
+    start = time.perf_counter()
+    engine = Engine(workload.schema())
+    engine.subscribe_many(table)
+    built = time.perf_counter() - start
+    show(
+        f"LeSub {subscriptions:,} from Arrow: thousands parsed and compiled/s",
+        subscriptions / built / 1e3,
+        (0, 0),
+        ">= 200",
+    )
+    folder = Path(tempfile.mkdtemp())
+    try:
+        engine.save(folder / "engine")
+        opened = timed(lambda: Engine.open(folder / "engine").close(), 3)
+        compare(f"LeSub {subscriptions:,}: open against build", Timed([built]), opened, ">= 100")
+    finally:
+        shutil.rmtree(folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, under two minutes")
+    quick = parser.parse_args().quick
+    print(f"numpy {np.__version__}, pyarrow {pa.__version__}, seed {SEED}, {REPEATS} repeats, one thread unless said")
+    print(f"{'figure':<58} {'ratio':>9}   {'spread':^20} {'must reach':<14}")
+    scale = 10 if quick else 1
+    dense(1_000_000 // scale, 200, 20)
+    mixed(800_000 // scale, 1_000)
+    selective((100_000 // scale, 800_000 // scale) if quick else (100_000, 800_000, 3_200_000), 1_000)
+    light(100_000 // scale, 1_000, 20)
+    churn(1_000_000 // scale, 200)
+    one_at_a_time(1_000_000 // scale, 20_000 // scale)
+    build_and_open(1_000_000 // scale)
+    if not quick:
+        dense(5_000_000, 50, 5)
+        mixed(3_200_000, 1_000)
+
+
+if __name__ == "__main__":
+    main()

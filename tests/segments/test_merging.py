@@ -1,0 +1,94 @@
+"""Many small writes leave few segments, and no answer waits for a merge."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import pytest
+
+from tamis import Engine
+from tamis.segments import collection as collections
+from tamis.segments.collection import Collection
+from tamis.segments.registry import SegmentRegistry
+
+EVENTS: list[dict[str, object]] = [{"v": n} for n in range(5)]
+
+
+def collection_of(engine: Engine) -> Collection:
+    assert isinstance(engine._registry, SegmentRegistry)
+    return engine._registry.collection
+
+
+def few(count: int) -> int:
+    """Segments that may stand side by side: each is more than thrice as large as the next."""
+    return 2 + math.ceil(math.log(max(count, 2), 2))
+
+
+def test_the_number_of_segments_stays_logarithmic() -> None:
+    engine, oracle = Engine(), Engine(algorithm="naive")
+    for n in range(400):
+        pairs = [(f"{n}-{k}", f"v = {(n + k) % 7}") for k in range(3)]
+        engine.subscribe_many(pairs)
+        oracle.subscribe_many(pairs)
+        if n % 5 == 0:
+            engine.unsubscribe(f"{n // 2}-1") if f"{n // 2}-1" in engine else None
+            oracle.unsubscribe(f"{n // 2}-1") if f"{n // 2}-1" in oracle else None
+        assert engine.stats()["segments"] <= few(len(engine))
+
+    assert [set(ids) for ids in engine.match_many(EVENTS)] == [set(oracle.match(event)) for event in EVENTS]
+    engine.check()
+
+
+def test_the_dead_do_not_pile_up() -> None:
+    engine = Engine()
+    for turn in range(60):
+        engine.subscribe_many([(id, f"v = {turn % 5}") for id in range(50)])
+        engine.match_many(EVENTS)
+
+    snapshot = collection_of(engine).snapshot()
+    assert len(engine) == 50
+    assert sum(segment.rows for segment in snapshot.segments) <= 50 * 4
+    assert engine.match({"v": 59 % 5}) == list(range(50))
+
+
+def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collections, "_QUICK", 0)  # every merge in the background
+    engine = Engine()
+    collection = collection_of(engine)
+    merge, merging, go_on = collection._merge, threading.Event(), threading.Event()
+
+    def slowly(*segments: Any) -> Any:
+        merging.set()
+        assert go_on.wait(30)
+        return merge(*segments)
+
+    monkeypatch.setattr(collection, "_merge", slowly)
+    engine.subscribe_many([(n, "v = 1") for n in range(40)])
+    engine.subscribe_many([(n, "v = 1") for n in range(40, 60)])
+    assert merging.wait(30)
+
+    engine.unsubscribe(3)  # dies in what is being merged
+    engine.subscribe(50, "v = 2")  # is replaced there
+    engine.subscribe_many([(5, "v = 2"), ("new", "v = 1")])
+    during = engine.match({"v": 1}), engine.match({"v": 2})
+    go_on.set()
+    collection.finish_merging()
+
+    expected = [*(n for n in range(60) if n not in (3, 5, 50)), "new"], [50, 5]
+    assert during == expected
+    assert (engine.match({"v": 1}), engine.match({"v": 2})) == expected
+    engine.check()
+
+
+def test_background_merges_come_to_an_end_with_few_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collections, "_QUICK", 0)
+    engine = Engine()
+    for n in range(100):
+        engine.subscribe_many([(n * 10 + k, f"v = {k % 5}") for k in range(10)])
+    collection_of(engine).finish_merging()
+
+    assert engine.stats()["segments"] <= few(1000)
+    assert engine.count_many(EVENTS).tolist() == [200] * 5
+    engine.check()
