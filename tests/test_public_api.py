@@ -15,6 +15,7 @@ from tamis.matchers import MATCHERS
 ERRORS = {
     "EventError",
     "JavaError",
+    "JobError",
     "LanguageError",
     "LimitError",
     "OptionError",
@@ -22,6 +23,7 @@ ERRORS = {
     "SegmentError",
     "TamisError",
     "UnknownSubscription",
+    "WriteConflict",
 }
 NOUNS = {"Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "TwinDomainWarning"}
 

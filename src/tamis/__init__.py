@@ -11,6 +11,7 @@ The system in one page:
     model/      what we talk about: schemas, events, predicates
     language/   how subscriptions are written: text to normal form and back
     matchers/   which subscriptions does an event satisfy: one file per algorithm of the papers
+    segments/   the adaptive engine, the default: compiled segments, a delta, merges
     store/      what survives the process
     engine.py   what users hold: ids, snapshots, the choice of algorithm
     cli/        the command line
@@ -22,6 +23,7 @@ from tamis.engine import Engine, Receipt
 from tamis.errors import (
     EventError,
     JavaError,
+    JobError,
     LanguageError,
     LimitError,
     OptionError,
@@ -30,6 +32,7 @@ from tamis.errors import (
     TamisError,
     TwinDomainWarning,
     UnknownSubscription,
+    WriteConflict,
 )
 from tamis.matchers.explain import Explanation
 from tamis.matches import Matches
@@ -43,6 +46,7 @@ __all__ = [
     "EventError",
     "Explanation",
     "JavaError",
+    "JobError",
     "LanguageError",
     "LimitError",
     "Matches",
@@ -54,4 +58,5 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WriteConflict",
 ]

@@ -8,6 +8,8 @@
     ├── LimitError            input or work past a stated bound          .limit .found
     ├── OptionError           an unknown algorithm, a bad argument
     ├── SegmentError          a stored file that is damaged or foreign   .path
+    ├── JobError              a Spark job that failed, for a reason in its input or around it
+    ├── WriteConflict         somebody else committed first              .path .version
     └── JavaError             no Java runtime that Spark can use
 
     TwinDomainWarning         a new domain equals an existing one        .name .twin
@@ -22,6 +24,7 @@ from typing import Any
 __all__ = [
     "EventError",
     "JavaError",
+    "JobError",
     "LanguageError",
     "LimitError",
     "OptionError",
@@ -30,6 +33,7 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WriteConflict",
 ]
 
 
@@ -102,6 +106,19 @@ class SegmentError(TamisError):
     def __init__(self, message: str, path: str) -> None:
         super().__init__(f"{path}: {message}")
         self.path = path
+
+
+class JobError(TamisError):
+    """A Spark job that failed for a reason in its input or its surroundings."""
+
+
+class WriteConflict(TamisError):
+    """Two writers wanted to make the same version of an index; this is the one that came second."""
+
+    def __init__(self, message: str, path: str, version: int) -> None:
+        super().__init__(f"{path}: {message}")
+        self.path = path
+        self.version = version
 
 
 class JavaError(TamisError):

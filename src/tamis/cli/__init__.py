@@ -19,6 +19,9 @@ __all__ = ["main"]
 
 _COMMANDS = {
     "demo": "the auction story end to end, readable in a minute",
+    "generate": "the papers' workloads, on Spark",
+    "index": "compile subscriptions into an index, on Spark",
+    "match": "events against subscriptions, on Spark",
     "explain": "why an event does or does not match a subscription",
     "schema": "check, infer or extend a schema",
 }

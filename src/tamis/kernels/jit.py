@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 import numba
+import numpy as np
+from numba.core import config
 
 __all__ = ["inlined", "kernel"]
 
@@ -15,11 +17,16 @@ _R = TypeVar("_R")
 
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile at the first call, keep the machine code on disk, let other threads run meanwhile."""
-    compiled: Callable[_P, _R] = numba.njit(cache=True, nogil=True)(function)
+    compiled: Callable[_P, _R] = numba.njit(cache=True, nogil=True)(_plain(function))
     return compiled
 
 
 def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A part of a kernel with a name of its own. A call would copy the named tuples of arrays, field by field."""
-    part: Callable[_P, _R] = numba.njit(inline="always", nogil=True)(function)
+    part: Callable[_P, _R] = numba.njit(inline="always", nogil=True)(_plain(function))
     return part
+
+
+def _plain(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """With the JIT off, let 64-bit words wrap round as they do in machine code, without numpy's warning."""
+    return np.errstate(over="ignore")(function) if config.DISABLE_JIT else function  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ alone decides what is right. So this reader may refuse much, but must never read
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -123,9 +123,9 @@ def _word_end(text: Bytes, at: int, stop: int) -> int:
 def _keyword(text: Bytes, start: int, stop: int) -> int:
     if stop - start > 12:
         return 0
-    packed = 0
+    packed: Any = 0
     for i in range(start, stop):
-        byte = text[i] | 32
+        byte = np.int64(text[i]) | 32
         if byte < 97 or byte > 122:
             return 0
         packed = packed << 5 | (byte - 96)
@@ -149,10 +149,10 @@ def _number(text: Bytes, at: int, stop: int) -> tuple[int, int, int]:
     if negative or text[i] == 43:
         i += 1
     first = i
-    value = 0
+    value: Any = 0
     while i < stop and _is_digit(text[i]):
         if i - first < _MOST_DIGITS:
-            value = value * 10 + (text[i] - 48)
+            value = value * 10 + (np.int64(text[i]) - 48)
         i += 1
     digits = i - first
     found = INTEGER

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from tamis.language import print_predicate
-from tamis.matchers.naive import conjunction_holds
+from tamis.matchers.base import Work
+from tamis.matchers.naive import conjunction_holds, connected, find_binding
 from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare, show
 
 __all__ = ["Explanation", "Line", "explain"]
@@ -62,37 +63,31 @@ def _explain_conjunction(schema: Schema, number: int, conjunction: Conjunction, 
         yield Line(number, print_predicate(predicate), *_verdict(schema, predicate, binding, event))
 
 
-def _names(conjunction: Conjunction) -> list[str]:
-    """The attributes that need one bound value."""
-    names: dict[str, None] = {}
-    for predicate in conjunction:
-        if predicate.operator in COMPARISONS:
-            names[predicate.attribute] = None
-            if isinstance(predicate.operand, Reference):
-                names[predicate.operand.attribute] = None
-    return list(names)
-
-
 def _closest(schema: Schema, conjunction: Conjunction, event: Event) -> dict[str, Value]:
-    """The binding under which most comparisons hold; unconnected attributes are settled one by one."""
-    linked = {
-        name for p in conjunction if isinstance(p.operand, Reference) for name in (p.attribute, p.operand.attribute)
-    }
-    names = [name for name in _names(conjunction) if event.values.get(name)]
+    """A binding under which all comparisons hold, or else most; unconnected attributes are settled apart."""
+    comparisons = [predicate for predicate in conjunction if predicate.operator in COMPARISONS]
     best: dict[str, Value] = {}
-    groups = [[name for name in names if name in linked], *([name] for name in names if name not in linked)]
-    for group in groups:
-        choices = product(*(event.values[name] for name in group))
-        bindings = [dict(zip(group, values, strict=True)) for values in islice(choices, _MOST_BINDINGS)]
-        scores = [_score(schema, conjunction, binding) for binding in bindings]
-        best |= bindings[scores.index(max(scores))]
+    for group in connected(comparisons):
+        best |= find_binding(schema, group, event, Work()) or _nearly(schema, group, event)
     return best
 
 
-def _score(schema: Schema, conjunction: Conjunction, binding: dict[str, Value]) -> int:
-    return sum(
-        predicate.operator in COMPARISONS and bool(_compared(schema, predicate, binding)) for predicate in conjunction
-    )
+def _nearly(schema: Schema, group: list[Predicate], event: Event) -> dict[str, Value]:
+    """The binding of those tried under which most of the group holds; missing attributes are left out."""
+    names = sorted({name for p in group for name in _named(p) if event.values.get(name)})
+    choices = product(*(event.values[name] for name in names))
+    bindings = [dict(zip(names, values, strict=True)) for values in islice(choices, _MOST_BINDINGS)]
+    scores = [_score(schema, group, binding) for binding in bindings]
+    return bindings[scores.index(max(scores))]
+
+
+def _named(predicate: Predicate) -> list[str]:
+    other = [predicate.operand.attribute] if isinstance(predicate.operand, Reference) else []
+    return [predicate.attribute, *other]
+
+
+def _score(schema: Schema, group: list[Predicate], binding: dict[str, Value]) -> int:
+    return sum(bool(_compared(schema, predicate, binding)) for predicate in group)
 
 
 def _compared(schema: Schema, predicate: Predicate, binding: dict[str, Value]) -> bool | None:
@@ -109,10 +104,8 @@ def _compared(schema: Schema, predicate: Predicate, binding: dict[str, Value]) -
 
 def _verdict(schema: Schema, predicate: Predicate, binding: dict[str, Value], event: Event) -> tuple[bool, str]:
     if predicate.operator in COMPARISONS:
-        names = [predicate.attribute]
-        if isinstance(predicate.operand, Reference):
-            names.append(predicate.operand.attribute)
-        return bool(_compared(schema, predicate, binding)), ", ".join(_bound(name, binding, event) for name in names)
+        reasons = ", ".join(_bound(name, binding, event) for name in _named(predicate))
+        return bool(_compared(schema, predicate, binding)), reasons
     holds = conjunction_holds(schema, (predicate,), event)
     values = event.values.get(predicate.attribute, ())
     if predicate.operator in (Operator.PRESENT, Operator.MISSING) and values:

@@ -4,22 +4,26 @@ This is the oracle. It defines what every other algorithm must answer, so it is 
 imports nothing but the model. A conjunction holds when *some* choice of one value per attribute satisfies all its
 comparisons at once; `contains`, `not contains` and presence look at the whole set of values.
 
-We deviate from the figure in that predicates on unconnected attributes are tried apart, not in one product over
-all attributes: a choice for one cannot help or hurt another.
+We deviate from the figure in that predicates on unconnected attributes are tried apart, not in one product over all
+attributes: a choice for one cannot help or hurt another. Attributes that are compared with each other are tried in
+all combinations, up to a bound on how many: past it the answer is a `LimitError`, never a guess.
 
 Cost: match O(all predicates of all subscriptions × values), add and remove O(1), memory O(subscriptions).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
 from sys import getsizeof
 
+from tamis.errors import LimitError
 from tamis.matchers.base import Entry, MatcherStats, Rows, Work
 from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare
 
-__all__ = ["Naive", "conjunction_holds"]
+__all__ = ["MAX_BINDINGS", "Naive", "conjunction_holds", "connected", "find_binding"]
+
+MAX_BINDINGS = 1_000_000
+"""Choices of values tried for attributes that one conjunction compares with each other."""
 
 
 class Naive:
@@ -67,8 +71,7 @@ def conjunction_holds(schema: Schema, conjunction: Conjunction, event: Event, wo
     comparisons = [predicate for predicate in conjunction if predicate.operator in COMPARISONS]
     about_sets = [predicate for predicate in conjunction if predicate.operator not in COMPARISONS]
     return all(_set_holds(predicate, event, work) for predicate in about_sets) and all(
-        any(all(_holds(schema, predicate, binding, work) for predicate in group) for binding in _bindings(group, event))
-        for group in _connected(comparisons)
+        find_binding(schema, group, event, work) is not None for group in connected(comparisons)
     )
 
 
@@ -85,23 +88,7 @@ def _set_holds(predicate: Predicate, event: Event, work: Work) -> bool:
     return bool(values) and predicate.operand not in values  # LACKS
 
 
-def _holds(schema: Schema, predicate: Predicate, binding: Mapping[str, Value], work: Work) -> bool:
-    work.predicates_evaluated += 1
-    domain = schema.domain(predicate.attribute)
-    operand = predicate.operand
-    if isinstance(operand, Reference):
-        operand = binding[operand.attribute]
-    assert domain is not None
-    assert operand is not None
-    return compare(domain, predicate.operator, binding[predicate.attribute], operand)
-
-
-def _attributes(predicate: Predicate) -> set[str]:
-    other = {predicate.operand.attribute} if isinstance(predicate.operand, Reference) else set()
-    return {predicate.attribute} | other
-
-
-def _connected(predicates: list[Predicate]) -> list[list[Predicate]]:
+def connected(predicates: list[Predicate]) -> list[list[Predicate]]:
     """Predicates in groups such that no two groups name the same attribute."""
     groups: list[tuple[set[str], list[Predicate]]] = []
     for predicate in predicates:
@@ -113,8 +100,53 @@ def _connected(predicates: list[Predicate]) -> list[list[Predicate]]:
     return [members for _, members in groups]
 
 
-def _bindings(predicates: list[Predicate], event: Event) -> Iterator[Mapping[str, Value]]:
-    """Every choice of one value for each attribute that the predicates name; none if one is missing."""
-    names = sorted(set().union(*map(_attributes, predicates)))
-    for values in product(*(event.values.get(name, ()) for name in names)):
-        yield dict(zip(names, values, strict=True))
+def _attributes(predicate: Predicate) -> set[str]:
+    other = {predicate.operand.attribute} if isinstance(predicate.operand, Reference) else set()
+    return {predicate.attribute} | other
+
+
+def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Work) -> dict[str, Value] | None:
+    """A choice of one value per attribute under which all comparisons of the group hold; None if there is none.
+
+    One attribute is bound after another, and each comparison is tried as soon as all it names is bound.
+    """
+    names = sorted(set().union(*map(_attributes, group)))
+    ripe = [[p for p in group if _attributes(p) <= set(names[: at + 1]) and name in _attributes(p)]
+            for at, name in enumerate(names)]  # fmt: skip
+    binding: dict[str, Value] = {}
+    tried = 0
+
+    def bind(at: int) -> bool:
+        nonlocal tried
+        if at == len(names):
+            return True
+        for value in event.values.get(names[at], ()):
+            tried += 1
+            if tried > MAX_BINDINGS:
+                raise _too_many(names, event)
+            binding[names[at]] = value
+            if all(_holds(schema, predicate, binding, work) for predicate in ripe[at]) and bind(at + 1):
+                return True
+        return False
+
+    return binding if bind(0) else None
+
+
+def _holds(schema: Schema, predicate: Predicate, binding: Mapping[str, Value], work: Work) -> bool:
+    work.predicates_evaluated += 1
+    domain = schema.domain(predicate.attribute)
+    operand = predicate.operand
+    if isinstance(operand, Reference):
+        operand = binding[operand.attribute]
+    assert domain is not None
+    assert operand is not None
+    return compare(domain, predicate.operator, binding[predicate.attribute], operand)
+
+
+def _too_many(names: list[str], event: Event) -> LimitError:
+    sizes = " × ".join(f"{len(event.values.get(name, ()))} of {name!r}" for name in names)
+    return LimitError(
+        f"comparing these attributes with each other takes more than {MAX_BINDINGS:,} choices of values: {sizes}",
+        MAX_BINDINGS,
+        MAX_BINDINGS + 1,
+    )

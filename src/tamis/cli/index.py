@@ -1,0 +1,62 @@
+"""Compile subscriptions into an index that Spark jobs match against.
+
+tamis index --schema auctions.toml --subscriptions subscriptions.parquet --out index/
+tamis index --update index/ --subscriptions changes.parquet
+
+Subscriptions have columns `id` and `expression`; in an update an empty expression deletes. What cannot be read is
+rejected into a table of its own, unless --strict.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from tamis.cli.files import read_schema
+from tamis.cli.spark_options import add_spark_options, start_spark
+from tamis.errors import OptionError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--schema", metavar="TOML", help="the schema's file; needed for a new index")
+    parser.add_argument("--subscriptions", required=True, metavar="PATH", help="Parquet, JSON lines or CSV")
+    place = parser.add_mutually_exclusive_group(required=True)
+    place.add_argument("--out", metavar="DIR", help="a new index, or one that gets a new version of all subscriptions")
+    place.add_argument("--update", metavar="DIR", help="an index that gets a version with these changes")
+    parser.add_argument("--strict", action="store_true", help="stop at a subscription that cannot be read")
+    add_spark_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.out and not arguments.schema:
+        raise OptionError("expected --schema for a new index, found none")
+    schema = read_schema(arguments.schema) if arguments.schema else None
+    spark = start_spark(arguments)
+    from tamis import spark as ts
+    from tamis.spark.files import read_subscriptions
+    from tamis.spark.progress import progress
+
+    subscriptions = read_subscriptions(spark, arguments.subscriptions)
+    path = arguments.out or arguments.update
+    with progress(spark, "compiling"):
+        if schema is not None and arguments.out:
+            done = ts.index(subscriptions, schema, path, strict=arguments.strict)
+        else:
+            done = ts.update(path, subscriptions, strict=arguments.strict)
+    print(
+        f"{path}: version {done.version} has {done.subscriptions:,} subscriptions in {done.segments} segments, "
+        f"{done.size_bytes / 1e6:,.1f} MB"
+    )
+    if done.removed:
+        print(f"{done.removed:,} subscriptions were replaced or deleted")
+    tell_rejected(path, done.rejected)
+    return 0
+
+
+def tell_rejected(path: str, count: int) -> None:
+    """How many, and the first three."""
+    if count:
+        from tamis import spark as ts
+
+        print(f"{count:,} subscriptions were rejected:")
+        for row in ts.rejected_subscriptions(path).limit(3).collect():
+            print(f"  {row.id}: {row.reason}")

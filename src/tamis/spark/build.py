@@ -1,0 +1,171 @@
+"""What a worker does to build an index: compile a partition into segments, and mark what is gone from old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tamis.errors import LanguageError, OptionError
+from tamis.model import Schema
+from tamis.segments.statistics import Statistics
+from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
+from tamis.spark.manifest import Entry, Manifest
+from tamis.spark.routing import bitmap
+from tamis.spark.segment_store import Opened, Rejected, checksum_of, open_segment, write_segment
+from tamis.spark.storage import fetch, join, writing
+
+__all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "WriteIds", "open_entry"]
+
+KEY, COPIES = "key", "copies"
+MOST_ROWS = 1_000_000
+"""Of one segment. A partition with more becomes several."""
+
+BUILT = "path string, subscriptions long, size long, checksum string, keys binary, rejected string, rejected_count long"
+MARKED = "path string, removed string, removed_count long"
+
+_BUILT = pa.schema(
+    [
+        ("path", pa.string()),
+        ("subscriptions", pa.int64()),
+        ("size", pa.int64()),
+        ("checksum", pa.string()),
+        ("keys", pa.binary()),
+        ("rejected", pa.string()),
+        ("rejected_count", pa.int64()),
+    ]
+)
+_MARKED = pa.schema([("path", pa.string()), ("removed", pa.string()), ("removed_count", pa.int64())])
+
+
+def _new_name(folder: str, suffix: str) -> str:
+    return f"{folder}/{uuid4().hex}{suffix}"
+
+
+@dataclass(frozen=True)
+class Build:
+    """Batches of (id, expression, key, copies) → a row per segment written. A task run again writes new names."""
+
+    root: str
+    schema: Schema
+    statistics: Statistics | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[pa.RecordBatch] = []
+        for batch in batches:
+            waiting.append(batch)
+            if sum(map(len, waiting)) >= MOST_ROWS:
+                yield self._segment(pa.Table.from_batches(waiting))
+                waiting = []
+        if waiting:
+            yield self._segment(pa.Table.from_batches(waiting))
+
+    def _segment(self, table: pa.Table) -> pa.RecordBatch:
+        table = table.combine_chunks()
+        rejected = [*_no_subscriptions(table)]
+        kept = np.setdiff1d(np.arange(len(table)), [one.row for one in rejected])
+        ids, texts = (table[name].combine_chunks().take(pa.array(kept)) for name in (ID, EXPRESSION))
+        name = _new_name("segments", ".segment")
+        with writing(join(self.root, name)) as draft:
+            unread = write_segment(draft, ids, texts, self.schema, self.statistics)
+            checksum, size = checksum_of(draft), draft.stat().st_size
+        rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
+        refused = self._write_rejected(table, rejected) if rejected else None
+        known = bitmap(pc.unique(table[KEY]).to_pylist())
+        row = (name, len(ids) - len(unread), size, checksum, known, refused, len(rejected))
+        return pa.RecordBatch.from_pylist([dict(zip(_BUILT.names, row, strict=True))], _BUILT)
+
+    def _write_rejected(self, table: pa.Table, rejected: list[Rejected]) -> str:
+        rows = pa.array([one.row for one in rejected])
+        errors = [one.error for one in rejected]
+        columns = [error.column if isinstance(error, LanguageError) else None for error in errors]
+        listed = pa.table(
+            {
+                ID: table[ID].take(rows).cast(pa.string()),
+                EXPRESSION: table[EXPRESSION].take(rows),
+                COLUMN: pa.array(columns, pa.int32()),
+                REASON: pa.array(map(str, errors), pa.string()),
+            }
+        )
+        name = _new_name("rejected", ".parquet")
+        _put_parquet(join(self.root, name), listed)
+        return name
+
+
+def _no_subscriptions(table: pa.Table) -> Iterator[Rejected]:
+    """Rows without an id or an expression, or with an id that others have too: which one would count?"""
+    for name in (ID, EXPRESSION):
+        for row in np.flatnonzero(pc.is_null(table[name]).to_numpy()).tolist():
+            if name == ID or table[ID][row].is_valid:
+                yield Rejected(row, LanguageError(f"expected an {name}, found nothing", 1, ""))
+    for row in np.flatnonzero(pc.is_valid(table[COPIES]).to_numpy()).tolist():
+        if table[ID][row].is_valid and table[EXPRESSION][row].is_valid:
+            yield Rejected(row, OptionError(f"the id stands {table[COPIES][row]} times; expected it once"))
+
+
+def _put_parquet(uri: str, table: pa.Table) -> None:
+    with writing(uri) as draft:
+        pq.write_table(table, draft)
+
+
+def open_entry(root: str, manifest: Manifest, entry: Entry) -> Opened:
+    """A segment of a version."""
+    removed = None if entry.removed is None else fetch(join(root, entry.removed))
+    return open_segment(fetch(join(root, entry.path)), entry.checksum, manifest.schema, removed)
+
+
+@dataclass(frozen=True)
+class WriteIds:
+    """Batches of (id) → the names of files that list them."""
+
+    root: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = [batch for batch in batches if len(batch)]
+        if found:
+            name = _new_name("removed", ".parquet")
+            _put_parquet(join(self.root, name), pa.Table.from_batches(found))
+            yield pa.RecordBatch.from_pydict({"path": [name]})
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Numbers of a version's segments → which of their rows are gone: the id is in a list or in a new segment."""
+
+    root: str
+    before: Manifest
+    new: tuple[Entry, ...]
+    lists: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gone: pa.Array | None = None
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                gone = self._gone() if gone is None else gone
+                marked = self._mark(self.before.segments[number], gone)
+                if marked is not None:
+                    yield pa.RecordBatch.from_pylist([dict(zip(_MARKED.names, marked, strict=True))], _MARKED)
+
+    def _gone(self) -> pa.Array:
+        listed = [pq.read_table(fetch(join(self.root, name)))[ID].combine_chunks() for name in self.lists]
+        fresh = [open_entry(self.root, self.before, one) for one in self.new]
+        replaced = [one.ids(one.subscriptions()) for one in fresh]
+        return pa.concat_arrays([*listed, *replaced])
+
+    def _mark(self, entry: Entry, gone: pa.Array) -> tuple[str, str, int] | None:
+        segment = open_entry(self.root, self.before, entry)
+        living = segment.subscriptions()
+        rows = living[pc.is_in(segment.ids(living), gone).to_numpy(zero_copy_only=False)]
+        if not len(rows):
+            return None
+        if entry.removed is not None:
+            rows = np.concatenate([rows, np.load(fetch(join(self.root, entry.removed)))])
+        name = _new_name("removed", ".npy")
+        with writing(join(self.root, name)) as draft:
+            np.save(draft, rows.astype(np.int64))
+        return entry.path, name, len(rows)

@@ -1,0 +1,150 @@
+"""Which segments can match an event at all?
+
+A subscription whose expression is a plain conjunction needs each of its predicates: `category = 'table' and …` never
+matches an event without the value table. One such need is its *key*: an equality where there is one, else that an
+attribute is there at all, else nothing. Keys decide which segment a subscription goes to, so that equal keys lie
+together; a segment lists its keys as a bitmap of hashes; an event meets the segments that list one of its own keys.
+
+The key is read off the text by Spark SQL, before anything is parsed. It errs on one side only: an expression that the
+patterns do not understand gets the key that every event has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
+
+from tamis.errors import EventError
+from tamis.model import Finite, Integer, Number, Schema, String, Untyped
+from tamis.spark.checks import leaves
+from tamis.spark.events import raw_events
+
+__all__ = ["EVERY", "Router", "bitmap", "key_of", "selective"]
+
+EVERY = "*"
+"""The key of a subscription that may match any event."""
+
+_SEPARATOR = "\x1f"
+_STRING, _NUMBER = f"{_SEPARATOR}s{_SEPARATOR}", f"{_SEPARATOR}n{_SEPARATOR}"
+_BITS = 1 << 15
+"""Of a segment's bitmap: 4 KiB in the manifest, and few collisions up to some thousand keys."""
+
+# Anchored at the start and token by token, so that quotes pair up: comparisons are stepped over, the first equality
+# counts. What follows it must be `and` or the end. A doubled quote, a bare word (it may be an attribute), a
+# parenthesis or a `not` before the equality ends the attempt.
+_SKIPPED = r"[A-Za-z_][\w.]*\s*(?:!=|<=|>=|<|>)\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
+_EQUALITY = (
+    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{1, 18}))"
+    r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
+)
+_PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|contains|starts)\s)"
+_ALTERNATIVE = r"(?i)\bor\b"
+
+
+def key_of(expression: Column, schema: Schema) -> Column:
+    """The key of each expression."""
+    part = [F.regexp_extract(expression, _EQUALITY, group) for group in range(6)]
+    strings = _named(part[1], schema, (String, Finite, Untyped))
+    numbers = _named(part[1], schema, (Integer, Number, Untyped))
+    word = F.concat(part[2], part[4], part[5])
+    present = F.regexp_extract(expression, _PRESENCE, 1)
+    return (
+        F.when(expression.isNull() | expression.rlike(_ALTERNATIVE), EVERY)
+        .when((part[3] != "") & numbers, F.concat(part[1], F.lit(_NUMBER), part[3].try_cast("bigint").cast("string")))
+        .when((word != "") & strings, F.concat(part[1], F.lit(_STRING), word))
+        .when(present != "", present)
+        .otherwise(EVERY)
+    )
+
+
+def _named(attribute: Column, schema: Schema, domains: tuple[type, ...]) -> Column:
+    """Is the attribute's domain one of these? In an open schema all that are not declared are untyped."""
+    fits = [name for name in schema.names() if isinstance(schema.domain(name), domains)]
+    others = [name for name in schema.names() if name not in fits]
+    return ~attribute.isin(others) if schema.open else attribute.isin(fits)
+
+
+def selective(key: Column) -> Column:
+    """Does the key name a value? Such subscriptions get segments of their own."""
+    return key.contains(_SEPARATOR)
+
+
+@lru_cache(1 << 16)  # events repeat their values
+def _bit(key: str) -> int:
+    return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass")) % _BITS
+
+
+def bitmap(keys: Iterable[str]) -> bytes:
+    """The hashes of a segment's keys."""
+    bits = np.zeros(_BITS, bool)
+    bits[[_bit(key) for key in keys]] = True
+    return np.packbits(bits).tobytes()
+
+
+class Router:
+    """Tells events the segments, or the groups of segments, that may match them."""
+
+    def __init__(self, bitmaps: list[bytes]) -> None:
+        packed = np.frombuffer(b"".join(bitmaps), np.uint8).reshape(len(bitmaps), _BITS // 8)
+        self._lists = np.unpackbits(packed, axis=1).astype(bool).T  # bit → which segments list it
+
+    def routes(self, events: pa.Array) -> npt.NDArray[np.bool_]:
+        """A row per event, a column per segment."""
+        found = np.repeat(self._lists[_bit(EVERY)][None, :], len(events), axis=0)
+        if not found.size:
+            return found
+        if pa.types.is_struct(events.type):
+            for name, column in leaves(events):
+                self._add_column(found, name, column)
+        else:
+            for row, raw in enumerate(raw_events(events)):
+                if not isinstance(raw, EventError):
+                    self._add_event(found, row, raw)
+        return found
+
+    def _add_column(self, found: npt.NDArray[np.bool_], name: str, column: pa.Array) -> None:
+        if pa.types.is_map(column.type):
+            for row, pairs in enumerate(column.to_pylist(maps_as_pydicts="lossy")):
+                self._add_event(found, row, pairs or {}, f"{name}.")
+            return
+        listed = pa.types.is_list(column.type)
+        rows = pc.list_parent_indices(column).to_numpy() if listed else np.arange(len(column))
+        encoded = (column.flatten() if listed else column).dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        table = np.array([self._met(name, value) for value in encoded.dictionary]).reshape(-1, found.shape[1])
+        given = codes >= 0
+        np.logical_or.at(found, rows[given], table[codes[given]])
+
+    def _met(self, name: str, value: pa.Scalar) -> npt.NDArray[np.bool_]:
+        kind = value.type
+        plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        raw = value.as_py() if plain or pa.types.is_string(kind) else None
+        met: npt.NDArray[np.bool_] = self._lists[_bit(name)] | self._lists[_bit(_value_key(name, raw))]
+        return met
+
+    def _add_event(self, found: npt.NDArray[np.bool_], row: int, raw: Mapping[str, object], prefix: str = "") -> None:
+        for key, value in raw.items():
+            name = prefix + key
+            if isinstance(value, Mapping):
+                self._add_event(found, row, value, f"{name}.")
+                continue
+            for one in value if isinstance(value, list) else [value]:
+                found[row] |= self._lists[_bit(name)] | self._lists[_bit(_value_key(name, one))]
+
+
+def _value_key(name: str, raw: object) -> str:
+    if isinstance(raw, str):
+        return f"{name}{_STRING}{raw}"
+    try:
+        whole = int(raw)  # type: ignore[call-overload]  # what is no number has no such key
+    except (OverflowError, TypeError, ValueError):
+        return name
+    return f"{name}{_NUMBER}{whole}" if whole == raw else name

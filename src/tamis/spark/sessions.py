@@ -1,0 +1,55 @@
+"""A Spark session with every setting explained. The steps take any session's DataFrames: this one is a convenience."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tamis.spark.java import java_home
+
+__all__ = ["LOCAL_SETTINGS", "SETTINGS", "SparkSession", "session"]
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+SETTINGS: Mapping[str, str] = {
+    # Timestamps are instants. In another zone Spark would read text without a zone as local time; Tamis reads UTC.
+    "spark.sql.session.timeZone": "UTC",
+    # Nobody looks at the page of a job that lasts a minute, and its port may be taken.
+    "spark.ui.enabled": "false",
+    # Our own line says how far the job is; Spark's bar would be written over it.
+    "spark.ui.showConsoleProgress": "false",
+    # 200, the default, is for clusters; more tasks than cores only cost their start here. AQE may still coalesce.
+    "spark.sql.shuffle.partitions": "4",
+    # Rows per Arrow batch. A batch is matched at once, and below a few thousand rows the calls cost more than the work.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
+    # `toPandas` and `createDataFrame` by Arrow rather than by pickle.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # No files of Hive's in the working folder.
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+LOCAL_SETTINGS: Mapping[str, str] = {
+    # The driver talks to itself; without this a laptop that changes networks loses its own driver.
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+"""Where executor and driver are one process."""
+
+
+def session(master: str = "local[*]", memory: str = "2g", settings: Mapping[str, str] | None = None) -> SparkSession:
+    """The running session, or a new one on a Java that is new enough. `JavaError` says what to install.
+
+    `memory` is the driver's, and in local mode also the executor's. `settings` come last and win.
+    """
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need what this Python has installed
+    builder = SparkSession.builder.appName("tamis").master(master).config("spark.driver.memory", memory)
+    builder = builder.config("spark.driver.defaultJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}")
+    local = LOCAL_SETTINGS if master.startswith("local") else {}
+    for name, setting in {**SETTINGS, **local, **(settings or {})}.items():
+        builder = builder.config(name, setting)
+    return builder.getOrCreate()
