@@ -147,6 +147,13 @@ def build(spark: SparkSession, folder: Path, scale: float) -> None:
     print(f"  {done.subscriptions:,} subscriptions, {done.segments} segments, {done.size_bytes / 1e6:,.0f} MB: "
           f"{seconds:.1f} s, {done.subscriptions / seconds:,.0f} subscriptions/s")  # fmt: skip
 
+    many = 4_000
+    events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
+    drain(ts.count_matches(events.limit(100), str(folder / "index")))
+    rate = many / timed(lambda: drain(ts.count_matches(events, str(folder / "index"))), 1)
+    matches = ts.count_matches(events, str(folder / "index")).agg({"match_count": "sum"}).collect()[0][0]
+    print(f"  counts against it: {rate:,.0f} events/s, {matches / many:,.0f} matches per event")
+
 
 def memory(spark: SparkSession, folder: Path, scale: float) -> None:
     """What a Python worker keeps for itself once it has opened and used the whole index."""

@@ -256,7 +256,7 @@ def test_a_vacuum_keeps_what_kept_versions_need(spark: SparkSession, tmp_path: P
 def test_a_corrupt_segment_is_named_and_gives_no_answer(spark: SparkSession, tmp_path: Path, events: DataFrame) -> None:
     path = tmp_path / "index"
     ts.index(frame_of(spark, auctions.subscriptions(50)), SCHEMA, str(path))
-    [segment] = (path / "segments").iterdir()
+    segment = next((path / "segments").iterdir())
     content = bytearray(segment.read_bytes())
     content[len(content) // 2] ^= 1
     segment.write_bytes(content)

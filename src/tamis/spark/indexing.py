@@ -27,6 +27,9 @@ FOLDERS = ("segments", "removed", "rejected")
 _SEGMENT_ROWS = 250_000
 """Subscriptions per segment that we aim at: large enough to be worth opening, small enough for many tasks."""
 
+_SAMPLE = 10_000
+"""Subscriptions looked at to see how many have a key with a value."""
+
 _log = logging.getLogger("tamis.spark")
 
 
@@ -97,29 +100,29 @@ def build(subscriptions: DataFrame, path: str, manifest: Manifest) -> list[Row]:
     """Write the segments, in parallel: one row of `BUILT` for each."""
     keyed = subscriptions.withColumn(KEY, key_of(F.col(EXPRESSION), manifest.schema))
     with told():
-        copies = keyed.groupBy(ID).agg(F.count("*").alias(COPIES), F.count_if(selective(F.col(KEY))).alias("s"))
-        total, most, chosen = copies.agg(F.sum(COPIES), F.max(COPIES), F.sum("s")).collect()[0]
+        copies = subscriptions.groupBy(ID).agg(F.count("*").alias(COPIES))
+        total, most = copies.agg(F.sum(COPIES), F.max(COPIES)).collect()[0]
         if not total:
             return []
+        share = keyed.limit(_SAMPLE).agg(F.avg(selective(F.col(KEY)).cast("double"))).collect()[0][0]
         if most > 1:
-            keyed = keyed.join(copies.filter(F.col(COPIES) > 1).drop("s"), ID, "left")
+            keyed = keyed.join(copies.filter(F.col(COPIES) > 1), ID, "left")
         else:
             keyed = keyed.withColumn(COPIES, F.lit(None).cast("bigint"))
         work = Build(path, manifest.schema, manifest.known)
-        return _spread(keyed, total, chosen).mapInArrow(work, BUILT).collect()
+        return _spread(keyed, total, round(total * share)).mapInArrow(work, BUILT).collect()
 
 
 def _spread(keyed: DataFrame, total: int, chosen: int) -> DataFrame:
     """A partition per segment: equal keys together, keys without a value apart from the others."""
     some, rest = -(-chosen // _SEGMENT_ROWS), -(-(total - chosen) // _SEGMENT_ROWS)
     least = keyed.sparkSession.sparkContext.defaultParallelism if total >= _SEGMENT_ROWS // 10 else 1
-    some = max(some, least - rest) if chosen else 0
-    key = F.col(KEY)
-    within = F.pmod(F.xxhash64(KEY), F.lit(max(some, 1)))
+    some, rest = max(some, least - rest, 1), max(rest, 1)
+    within = F.pmod(F.xxhash64(KEY), F.lit(some))
     # Keys without a value are few; the text spreads them evenly.
-    beyond = some + F.pmod(F.xxhash64(EXPRESSION), F.lit(max(rest, 1)))
-    bucket = F.when(selective(key), within).otherwise(beyond).cast("int")
-    return keyed.repartitionById(some + max(rest, 0 if some else 1), bucket)
+    beyond = some + F.pmod(F.xxhash64(EXPRESSION), F.lit(rest))
+    bucket = F.when(selective(F.col(KEY)), within).otherwise(beyond).cast("int")
+    return keyed.repartitionById(some + rest, bucket)
 
 
 def entries(built: Sequence[Row]) -> tuple[Entry, ...]:

@@ -42,7 +42,7 @@ _BITS = 1 << 15
 # parenthesis or a `not` before the equality ends the attempt.
 _SKIPPED = r"[A-Za-z_][\w.]*\s*(?:!=|<=|>=|<|>)\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
 _EQUALITY = (
-    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{1, 18}))"
+    rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{{1,18}}))"
     r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
 )
 _PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|contains|starts)\s)"
@@ -50,19 +50,25 @@ _ALTERNATIVE = r"(?i)\bor\b"
 
 
 def key_of(expression: Column, schema: Schema) -> Column:
-    """The key of each expression."""
-    part = [F.regexp_extract(expression, _EQUALITY, group) for group in range(6)]
-    strings = _named(part[1], schema, (String, Finite, Untyped))
-    numbers = _named(part[1], schema, (Integer, Number, Untyped))
-    word = F.concat(part[2], part[4], part[5])
+    """The key of each expression, at the price of one pass of the long pattern over its text."""
+    attribute, word, digits = (F.get(F.split(_equality(expression), _SEPARATOR), F.lit(at)) for at in range(3))
+    strings = _named(attribute, schema, (String, Finite, Untyped))
+    numbers = _named(attribute, schema, (Integer, Number, Untyped))
     present = F.regexp_extract(expression, _PRESENCE, 1)
+    # `or` is searched for only in texts that have the two letters; texts with our separator are left alone.
+    alternative = F.lower(expression).contains("or") & expression.rlike(_ALTERNATIVE)
     return (
-        F.when(expression.isNull() | expression.rlike(_ALTERNATIVE), EVERY)
-        .when((part[3] != "") & numbers, F.concat(part[1], F.lit(_NUMBER), part[3].try_cast("bigint").cast("string")))
-        .when((word != "") & strings, F.concat(part[1], F.lit(_STRING), word))
+        F.when(expression.isNull() | expression.contains(_SEPARATOR) | alternative, EVERY)
+        .when((digits != "") & numbers, F.concat(attribute, F.lit(_NUMBER), digits.try_cast("bigint").cast("string")))
+        .when((word != "") & strings, F.concat(attribute, F.lit(_STRING), word))
         .when(present != "", present)
         .otherwise(EVERY)
     )
+
+
+def _equality(expression: Column) -> Column:
+    """Attribute, word and number of the equality, separated; the text itself, with no separator, if there is none."""
+    return F.regexp_replace(expression, _EQUALITY, _SEPARATOR.join(("$1", "$2$4$5", "$3")))
 
 
 def _named(attribute: Column, schema: Schema, domains: tuple[type, ...]) -> Column:
