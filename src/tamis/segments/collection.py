@@ -286,7 +286,7 @@ class Collection:
         self.work[2] += 1
         for segment in snapshot.segments:
             rows = self._rows_of(segment, event)
-            found += zip(segment.sequence[rows].tolist(), segment.ids.take(rows).listed(), strict=True)
+            found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
         return [id for _, id in sorted(found, key=lambda pair: pair[0])]
 
     def _rows_of(self, segment: Segment, event: Event) -> Longs:
