@@ -122,7 +122,7 @@ def test_what_is_built_once_survives_many_small_changes(algorithm: str) -> None:
 def test_readers_side_by_side_do_not_disturb_each_other(algorithm: str) -> None:
     load = TOPSS["w4"]
     engine = Engine(load.schema(), algorithm=algorithm)
-    engine.subscribe_many(load.subscriptions(15 if algorithm == "gough" else 200, seed=2))
+    engine.subscribe_many(load.subscriptions(6 if algorithm == "gough" else 200, seed=2))
     events = load.events(12, seed=2).to_pylist()
     expected = [engine.match(event) for event in events]
     start = threading.Barrier(4)

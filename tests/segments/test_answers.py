@@ -167,3 +167,17 @@ def test_a_schema_with_event_types_checks_arrow_rows() -> None:
     assert engine.match_many(pa.Table.from_pylist([good])).for_event(0) == ["ann"]
     with pytest.raises(EventError, match="R2: event 1"):
         engine.match_many(pa.Table.from_pylist([good, good | {"price": None}]))
+
+
+def test_ids_of_several_segments_come_out_right_as_arrow_too() -> None:
+    engine, oracle = Engine(), Engine(algorithm="naive")
+    for one in (engine, oracle):
+        for first, count in ((0, 500), (500, 90), (590, 7)):
+            one.subscribe_many([(f"id {n}", f"a >= {n % 13}") for n in range(first, first + count)])
+    events = [{"a": n} for n in range(15)]
+    assert engine.stats()["segments"] > 1
+
+    def pairs(one: Engine) -> list[tuple[int, str]]:
+        return sorted(zip(*one.match_many(events).to_arrow().to_pydict().values(), strict=True))
+
+    assert pairs(engine) == pairs(oracle)

@@ -16,7 +16,6 @@ COUNT = 20_000
 BYTES_PER_SUBSCRIPTION = 256
 """Index and the way back from ids: 100 at a million for what is usual, more for small segments and what is not."""
 MORE_BYTES = {
-    "thousands of attributes": 1024,  # blocks with few members per attribute, and bitmaps for each of its constants
     "long lists of constants": 1024,  # twenty constants each
 }
 

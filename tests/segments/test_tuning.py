@@ -13,7 +13,7 @@ TUNINGS = {
     "one column per cluster": Tuning(probe_ns=-1e9, enough=10**9),
     "tiny blocks and sparse bases": Tuning(probe_ns=1e9, members=2, few=0, spacing=2, sparse=1),
     "no block is good enough": Tuning(probe_ns=1e9, most_slots=0, members=3, sparse=10**9),
-    "one base per code": Tuning(probe_ns=1e9, few=10**9, rare=1.1, members=64),
+    "one base per code": Tuning(probe_ns=1e9, few=10**9, share=0, rare=1.1, members=64),
 }
 
 

@@ -6,7 +6,7 @@
                 0 says what this file is, and the next free number
     predicates  id → operator, constant, checksum                     so that an id alone can be deleted
 
-`docs/decisions/0012-pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
+`docs/decisions/0006-pb-tree-on-lmdb.md` says why. Whatever LMDB or a checksum complains of becomes `SegmentError`.
 """
 
 from __future__ import annotations

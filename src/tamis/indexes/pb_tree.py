@@ -4,7 +4,7 @@ One B+tree on disk over all constants of an attribute; each leaf item keeps the 
 (`=`, `<=`, `>=`) and points into three lists of nodes in key order, Inequality, GreaterThan, LessThan. A search goes
 down the tree once, follows the three pointers and walks each list to its satisfied end (§4, figures 1-9).
 
-Deviations, argued in `docs/decisions/0012-pb-tree-on-lmdb.md`. The B+tree above the leaves, pages and transactions are
+Deviations, argued in `docs/decisions/0006-pb-tree-on-lmdb.md`. The B+tree above the leaves, pages and transactions are
 LMDB's; leaf items, SidSets, pointers and lists are ours. A pointer is a node number that LMDB resolves, as LMDB moves
 pages. All three pointers name the node responsible for the item's key, where the paper turns LessThan's around:
 at most one node more is read. A leaf item counts its predicates, so that deletion knows when a constant goes.

@@ -52,8 +52,11 @@ def sort_toggles(start: Longs, code: Ints, bit: npt.NDArray[np.uint16]) -> None:
 
 
 @kernel
-def count_bases(start: Longs, code: Ints, most: int, spacing: int, counts: Ints, few: npt.NDArray[np.bool_]) -> None:
-    """How many bases each entry gets: one at code 0 and, if there are few, one at each code where bits flip."""
+def count_bases(
+    start: Longs, code: Ints, most: int, share: int, spacing: int, counts: Ints, few: npt.NDArray[np.bool_]
+) -> None:
+    """How many bases each entry gets: one at code 0 and, if there are few for the toggles they stand for, one at each
+    code where bits flip; else one after every `spacing` toggles."""
     for entry in range(len(start) - 1):
         first, last = start[entry], start[entry + 1]
         distinct = 1
@@ -61,8 +64,8 @@ def count_bases(start: Longs, code: Ints, most: int, spacing: int, counts: Ints,
             previous = code[t - 1] if t > first else 0
             if code[t] != previous:
                 distinct += 1
-        few[entry] = distinct <= most
-        counts[entry] = distinct if distinct <= most else 1 + (last - first) // spacing
+        few[entry] = distinct <= most and distinct * share <= last - first
+        counts[entry] = distinct if few[entry] else 1 + (last - first) // spacing
 
 
 @kernel

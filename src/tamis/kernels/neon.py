@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tamis.kernels.associations import Groups
 from tamis.kernels.jit import kernel
-from tamis.kernels.verify import Bound, Encoded, Tests, bind, holds, unbind
+from tamis.kernels.verify import INSIDE, TOLD, Bound, Encoded, Tests, bind, unbind
 
 __all__ = ["scan_operations"]
 
@@ -29,21 +29,31 @@ def scan_operations(
     `left[row]` is scratch: it starts at `sizes[row]` and is put back.
     """
     found, evaluated, bumped = 0, 0, 0
+    modes, spans, codes = tests.modes, tests.spans, event.codes
+    firsts, lasts, told = bound.firsts, bound.lasts, bound.told
+    starts, lengths, members, slots = groups.starts, groups.lengths, groups.members, groups.slots
     bind(event, bound)
     for operation in operations:
-        start = groups.starts[operation]
-        stop = start + groups.lengths[operation]
+        start = starts[operation]
+        stop = start + lengths[operation]
         evaluated += stop - start
         for at in range(start, stop):
-            if holds(slot_pids[groups.slots[at]], tests, event.codes, bound):
-                row = groups.members[at]
+            pid = slot_pids[slots[at]]  # from here to the test, `holds` written out: a call takes five times as long
+            mode, column = modes[pid] & 3, modes[pid] >> 2
+            passed = mode == TOLD and told[pid]
+            if mode != TOLD:
+                for k in range(firsts[column], lasts[column]):
+                    inside = (spans[pid, 0] <= codes[k]) & (codes[k] <= spans[pid, 1])
+                    passed |= inside == (mode == INSIDE)
+            if passed:
+                row = members[at]
                 bumped += 1
                 left[row] -= 1
                 out[found] = row
                 found += left[row] == 0
     for operation in operations:
-        start = groups.starts[operation]
-        for at in range(start, start + groups.lengths[operation]):
-            left[groups.members[at]] = sizes[groups.members[at]]
+        start = starts[operation]
+        for at in range(start, start + lengths[operation]):
+            left[members[at]] = sizes[members[at]]
     unbind(event, bound)
     return found, evaluated, bumped

@@ -138,17 +138,17 @@ def build_tree(asks: Asks, rows: npt.NDArray[np.int32]) -> Tree:
 
 
 @kernel
-def _child(tree: Tree, node: int, result: int) -> int:
-    """The child by bisection, -1 if no row asks for this result."""
-    low, high = tree.edge_starts[node], tree.edge_stops[node]
+def _child(results: npt.NDArray[np.int32], edges: npt.NDArray[np.int32], low: int, high: int, result: int) -> int:
+    """The child by bisection among the edges low..high, -1 if no row asks for this result."""
+    stop = high
     while low < high:
         middle = (low + high) // 2
-        if tree.edge_results[middle] < result:
+        if results[middle] < result:
             low = middle + 1
         else:
             high = middle
-    if low < tree.edge_stops[node] and tree.edge_results[low] == result:
-        return int(tree.edges[low])
+    if low < stop and results[low] == result:
+        return int(edges[low])
     return -1
 
 
@@ -157,30 +157,33 @@ def walk_bits(
     tree: Tree, asks: Asks, bits: npt.NDArray[np.uint8], out: npt.NDArray[np.int32], found: int
 ) -> tuple[int, int]:
     """Rows whose every ask `op` comes out as `bits[op]`, appended to `out`; their new number, nodes visited."""
+    starts, asked_ops, asked = asks.starts, asks.ops, asks.results
+    ops, stars, edge_starts, edge_stops = tree.ops, tree.stars, tree.edge_starts, tree.edge_stops
+    leaf_starts, leaf_stops, bucket_stops = tree.leaf_starts, tree.leaf_stops, tree.bucket_stops
+    edge_results, edges, rows, places = tree.edge_results, tree.edges, tree.rows, tree.places
     visited = 0
     stack = [0]
     while stack:
         node = stack.pop()
         visited += 1
-        for k in range(tree.leaf_starts[node], tree.leaf_stops[node]):
-            out[found] = tree.rows[k]
+        for k in range(leaf_starts[node], leaf_stops[node]):
+            out[found] = rows[k]
             found += 1
-        for k in range(tree.leaf_stops[node], tree.bucket_stops[node]):
-            row = tree.rows[k]
+        for k in range(leaf_stops[node], bucket_stops[node]):
+            row = rows[k]
             passed = True
-            for place in range(tree.places[row], asks.starts[row + 1]):
-                if asks.results[place] != bits[asks.ops[place]]:
+            for place in range(places[row], starts[row + 1]):
+                if asked[place] != bits[asked_ops[place]]:
                     passed = False
                     break
-            if passed:
-                out[found] = row
-                found += 1
-        if tree.ops[node] >= 0:
-            child = _child(tree, node, bits[tree.ops[node]])
+            out[found] = row
+            found += passed
+        if ops[node] >= 0:
+            child = _child(edge_results, edges, edge_starts[node], edge_stops[node], bits[ops[node]])
             if child >= 0:
                 stack.append(child)
-            if tree.stars[node] >= 0:
-                stack.append(tree.stars[node])
+            if stars[node] >= 0:
+                stack.append(stars[node])
     return found, visited
 
 
@@ -198,12 +201,10 @@ class Points(NamedTuple):
 
 
 @kernel
-def _comes_out(op: int, result: int, points: Points, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound) -> bool:
-    if points.pids[op] >= 0:
-        return holds(points.pids[op], tests, codes, bound)
+def _is_among(values: npt.NDArray[np.int32], first: int, last: int, result: int) -> bool:
     found = False
-    for at in range(points.firsts[op], points.lasts[op]):
-        found |= points.values[at] == result
+    for at in range(first, last):
+        found |= values[at] == result
     return found
 
 
@@ -218,37 +219,46 @@ def walk_tests(
     out: npt.NDArray[np.int32],
 ) -> tuple[int, int, int]:
     """Rows all of whose tests come out; their number, nodes visited, predicates evaluated. The event is bound."""
+    starts, asked_ops, asked = asks.starts, asks.ops, asks.results
+    ops, stars, edge_starts, edge_stops = tree.ops, tree.stars, tree.edge_starts, tree.edge_stops
+    leaf_starts, leaf_stops, bucket_stops = tree.leaf_starts, tree.leaf_stops, tree.bucket_stops
+    edge_results, edges, rows, places = tree.edge_results, tree.edges, tree.rows, tree.places
+    pids, firsts, lasts, values = points.pids, points.firsts, points.lasts, points.values
+    modes, spans, column_firsts, column_lasts, told = tests.modes, tests.spans, bound.firsts, bound.lasts, bound.told
     found, visited, evaluated = 0, 0, 0
     stack = [0]
     while stack:
         node = stack.pop()
         visited += 1
-        for k in range(tree.leaf_starts[node], tree.leaf_stops[node]):
-            out[found] = tree.rows[k]
+        for k in range(leaf_starts[node], leaf_stops[node]):
+            out[found] = rows[k]
             found += 1
-        for k in range(tree.leaf_stops[node], tree.bucket_stops[node]):
-            row = tree.rows[k]
+        for k in range(leaf_stops[node], bucket_stops[node]):
+            row = rows[k]
             passed = True
-            for place in range(tree.places[row], asks.starts[row + 1]):
+            for place in range(places[row], starts[row + 1]):
                 evaluated += 1
-                if not _comes_out(asks.ops[place], asks.results[place], points, tests, codes, bound):
-                    passed = False
+                op = asked_ops[place]
+                if pids[op] >= 0:
+                    passed = holds(pids[op], modes, spans, codes, column_firsts, column_lasts, told)
+                else:
+                    passed = _is_among(values, firsts[op], lasts[op], asked[place])
+                if not passed:
                     break
-            if passed:
-                out[found] = row
-                found += 1
-        op = tree.ops[node]
+            out[found] = row
+            found += passed
+        op = ops[node]
         if op < 0:
             continue
-        if tree.stars[node] >= 0:
-            stack.append(tree.stars[node])
+        if stars[node] >= 0:
+            stack.append(stars[node])
         evaluated += 1
-        if points.pids[op] >= 0:
-            if holds(points.pids[op], tests, codes, bound):
-                stack.append(tree.edges[tree.edge_starts[node]])
+        if pids[op] >= 0:
+            if holds(pids[op], modes, spans, codes, column_firsts, column_lasts, told):
+                stack.append(edges[edge_starts[node]])
             continue
-        for at in range(points.firsts[op], points.lasts[op]):
-            child = _child(tree, node, points.values[at])
+        for at in range(firsts[op], lasts[op]):
+            child = _child(edge_results, edges, edge_starts[node], edge_stops[node], values[at])
             if child >= 0:
                 stack.append(child)
     return found, visited, evaluated

@@ -27,6 +27,7 @@ __all__ = [
     "holds",
     "unbind",
     "verify_groups",
+    "verify_rows",
 ]
 
 INSIDE, OUTSIDE, TOLD = 0, 1, 2
@@ -88,28 +89,27 @@ def unbind(event: Encoded, bound: Bound) -> None:
 
 
 @kernel
-def holds(pid: int, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound) -> bool:
-    mode = tests.modes[pid] & 3
-    if mode == TOLD:
-        return bool(bound.told[pid])
-    column = tests.modes[pid] >> 2
-    for at in range(bound.firsts[column], bound.lasts[column]):
-        inside = tests.spans[pid, 0] <= codes[at] <= tests.spans[pid, 1]
-        if inside == (mode == INSIDE):
-            return True
-    return False
+def holds(
+    pid: int,
+    modes: npt.NDArray[np.int32],
+    spans: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int64],
+    firsts: npt.NDArray[np.int32],
+    lasts: npt.NDArray[np.int32],
+    told: npt.NDArray[np.bool_],
+) -> bool:
+    """Whether a predicate holds of the bound event.
 
-
-@kernel
-def _passes(
-    row: int, candidates: Candidates, tests: Tests, codes: npt.NDArray[np.int64], bound: Bound
-) -> tuple[bool, int]:
-    """Whether the row's predicates hold, and how many were evaluated to know."""
-    first, size = candidates.heads[row] >> HEAD_BITS, candidates.heads[row] & ((1 << HEAD_BITS) - 1)
-    for k in range(size):
-        if not holds(candidates.pids[first + k], tests, codes, bound):
-            return False, k + 1
-    return True, size
+    The arrays come one by one: taking them out of their tuples for every predicate counts references, 200 ns each.
+    """
+    mode = modes[pid] & 3
+    column = modes[pid] >> 2
+    found = mode == TOLD and told[pid]
+    if mode != TOLD:
+        for at in range(firsts[column], lasts[column]):
+            inside = (spans[pid, 0] <= codes[at]) & (codes[at] <= spans[pid, 1])
+            found |= inside == (mode == INSIDE)
+    return bool(found)
 
 
 @kernel
@@ -126,18 +126,14 @@ def verify_groups(
 
     Returns how many there are, how many members were verified and how many predicates were evaluated for it.
     """
-    found, verified, evaluated = 0, 0, 0
-    bind(event, bound)
+    verified = 0
+    starts, lengths, members = groups.starts, groups.lengths, groups.members
     for i in range(len(chosen)):
-        start = groups.starts[chosen[i]]
-        stop = start + groups.lengths[chosen[i]]
-        verified += stop - start
-        for at in range(start, stop):
-            passed, tried = _passes(groups.members[at], candidates, tests, event.codes, bound)
-            out[found] = groups.members[at]
-            found += passed
-            evaluated += tried
-    unbind(event, bound)
+        start = starts[chosen[i]]
+        for at in range(start, start + lengths[chosen[i]]):
+            out[verified] = members[at]
+            verified += 1
+    found, evaluated = verify_rows(out[:verified], candidates, tests, event, bound, out)
     return found, verified, evaluated
 
 
@@ -150,13 +146,28 @@ def verify_rows(
     bound: Bound,
     out: npt.NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Write to `out` those of the rows whose predicates hold; their number, and that of predicates evaluated."""
+    """Write to `out`, which may be `rows` itself, those whose predicates hold; their number, and that of predicates
+    evaluated."""
     found, evaluated = 0, 0
+    heads, pids, modes, spans = candidates.heads, candidates.pids, tests.modes, tests.spans
+    codes, firsts, lasts, told = event.codes, bound.firsts, bound.lasts, bound.told
     bind(event, bound)
-    for row in rows:
-        passed, tried = _passes(row, candidates, tests, event.codes, bound)
+    for i in range(len(rows)):
+        row = rows[i]
+        first, size = heads[row] >> HEAD_BITS, heads[row] & ((1 << HEAD_BITS) - 1)
+        passed = True
+        for k in range(first, first + size):
+            evaluated += 1
+            pid = pids[k]  # from here to the test, `holds` written out: a call would take five times as long
+            mode, column = modes[pid] & 3, modes[pid] >> 2
+            passed = mode == TOLD and told[pid]
+            if mode != TOLD:
+                for at in range(firsts[column], lasts[column]):
+                    inside = (spans[pid, 0] <= codes[at]) & (codes[at] <= spans[pid, 1])
+                    passed |= inside == (mode == INSIDE)
+            if not passed:
+                break
         out[found] = row
         found += passed
-        evaluated += tried
     unbind(event, bound)
     return found, evaluated

@@ -30,7 +30,7 @@ from tamis.model import Event, Predicate, Schema, Value
 __all__ = ["Gough"]
 
 _EFFORT = 300
-"""Rows placed and places compared per node of the budget: the other way in which the tree explodes."""
+"""Rows placed under edges, per node of the budget: the other way in which the tree explodes."""
 
 
 _MOST_LEVELS = 400
@@ -128,18 +128,19 @@ class _Growing:
             depth += 1
         if depth == len(self.levels):
             return rows
-        self._count(rows, depth)
+        runs = self.levels[depth].split(rows)
+        self._count(depth, sum(len(left) for _, left in runs))
         starts: list[int] = []
         ends: list[_Node | Ids] = []
-        for start, left in self.levels[depth].split(rows):
+        for start, left in runs:
             starts.append(start)
             ends.append(self.grow(left, depth + 1))
         return _Node(depth, starts, ends)
 
-    def _count(self, rows: Ids, depth: int) -> None:
+    def _count(self, depth: int, placed: int) -> None:
         self.nodes += 1
         self._deepest = max(self._deepest, depth + 1)
-        self._effort += len(rows) + len(np.unique(self.levels[depth].signatures[rows])) * self.levels[depth].places
+        self._effort += placed
         if self.nodes > self._most_nodes or self._effort > _EFFORT * self._most_nodes:
             raise LimitError(
                 f"expected a tree of at most {self._most_nodes:,} nodes, found more: it had {self.nodes:,} and was at "

@@ -154,7 +154,7 @@ def _build_bases(
 ]:  # fmt: skip
     entries = len(start) - 1
     counts, few = np.empty(entries, np.int32), np.empty(entries, np.bool_)
-    block_building.count_bases(start, code, tuning.few, tuning.spacing, counts, few)
+    block_building.count_bases(start, code, tuning.few, tuning.share, tuning.spacing, counts, few)
     base_start = np.r_[0, np.cumsum(counts)].astype(np.int32)
     base_code, base_toggle = np.empty(base_start[-1], np.int32), np.empty(base_start[-1], np.int64)
     block_building.place_bases(start, code, tuning.spacing, few, base_start, base_code, base_toggle)

@@ -84,8 +84,9 @@ class Dictionary:
         assert not isinstance(self.constants, pa.Array)
         if values.dtype == np.int64 and self.constants.dtype == np.int64:
             if self._lookup is not None:
-                low = self.constants[0] - 1
-                return self._lookup[np.clip(values, low, self.constants[-1] + 1) - low]
+                low, high = self.constants[0] - 1, self.constants[-1] + 1
+                inside = not len(values) or (values.min() >= low and values.max() <= high)
+                return self._lookup[(values if inside else np.clip(values, low, high)) - low]
             return _places(self.constants, values)
         plain = values.dtype == np.float64 or (values.dtype == np.int64 and _all_exact(values))
         if self._reals is not None and plain:

@@ -9,7 +9,7 @@ replaces what it changes and alters nothing that a snapshot holds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,20 +19,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import LanguageError, LimitError, UnknownSubscription
-from tamis.kernels.rows import once
 from tamis.language import parse
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
-from tamis.segments.encoding import encode_batch
+from tamis.segments.answering import Answer, Answering
 from tamis.segments.events import Batch, batch_of_events
 from tamis.segments.ids import IdColumn, IdIndex
-from tamis.segments.matching import count_matches, list_matches
 from tamis.segments.segment import Compiled, Segment, compile_segment
 from tamis.segments.single import SingleMatcher
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import DEFAULT, Tuning
 
-__all__ = ["Answer", "Applied", "Collection", "Snapshot"]
+__all__ = ["Applied", "Collection", "Snapshot"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -83,15 +81,6 @@ class Snapshot:
     delta: Mapping[SubscriptionId, Delta]
 
 
-class Answer(NamedTuple):
-    """Rows as compressed sparse rows; row r of segment s is `bases[s] + r`."""
-
-    offsets: Longs
-    rows: npt.NDArray[np.int32]
-    segments: tuple[Segment, ...]
-    bases: list[int]
-
-
 class Collection:
     """The subscriptions under one schema."""
 
@@ -105,6 +94,7 @@ class Collection:
         self._shared = False
         self._number = 0
         self._merging: threading.Thread | None = None
+        self._answering = Answering(schema)
         self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
         self.work = np.zeros(3, np.int64)
 
@@ -296,7 +286,7 @@ class Collection:
         self.work[2] += 1
         for segment in snapshot.segments:
             rows = self._rows_of(segment, event)
-            found += zip(segment.sequence[rows].tolist(), segment.ids.take(rows).listed(), strict=True)
+            found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
         return [id for _, id in sorted(found, key=lambda pair: pair[0])]
 
     def _rows_of(self, segment: Segment, event: Event) -> Longs:
@@ -306,9 +296,8 @@ class Collection:
             single = self._singles[segment.index] = SingleMatcher(segment)
         rows = single.rows(segment, event) if single.plain else None
         if rows is None:
-            return self._answer(Snapshot((segment,), {}), batch_of_events([event], self.schema), 1).rows.astype(
-                np.int64
-            )
+            batch = batch_of_events([event], self.schema)
+            return self._answering.answer((segment,), batch, 1, self.work[:2]).rows.astype(np.int64)
         if segment.layout.canon is None:
             return rows.astype(np.int64)
         first = np.unique(segment.layout.canon[rows]).astype(np.int64)
@@ -316,59 +305,13 @@ class Collection:
 
     def match_batch(self, batch: Batch, threads: int = 1) -> Answer:
         """The rows that each event of a batch satisfies."""
-        return self._answer(self.snapshot(freeze=True), batch, threads)
+        self.work[2] += batch.size
+        return self._answering.answer(self.snapshot(freeze=True).segments, batch, threads, self.work[:2])
 
     def count_batch(self, batch: Batch) -> Longs:
-        """How many subscriptions each event satisfies; listed only where rows and subscriptions differ."""
-        snapshot = self.snapshot(freeze=True)
-        layouts = [segment.layout for segment in snapshot.segments]
-        if any(layout.canon is not None or layout.columns.links for layout in layouts):
-            return np.diff(self._answer(snapshot, batch, 1).offsets)
-        encoded = [encode_batch(layout.columns, batch, self.schema)[0] for layout in layouts]
-        work = np.zeros(2, np.int64)
-        counts = count_matches(layouts, encoded, batch.size, work)
-        self.work += (*work, batch.size)
-        return counts
-
-    def _answer(self, snapshot: Snapshot, batch: Batch, threads: int) -> Answer:
-        segments = snapshot.segments
-        bases = [0, *np.cumsum([segment.rows for segment in segments]).tolist()][: len(segments)]
-        pairs = [encode_batch(segment.layout.columns, batch, self.schema) for segment in segments]
-        work = np.zeros(2, np.int64)
-        offsets, rows = list_matches(
-            [s.layout for s in segments], [events for events, _ in pairs], batch.size, bases, work, threads
-        )
-        self.work[:2] += work
+        """How many subscriptions each event of a batch satisfies."""
         self.work[2] += batch.size
-        if any(segment.layout.canon is not None for segment in segments):
-            rows = _once(segments, bases, offsets, rows)
-        if any(doubtful.any() for _, doubtful in pairs):
-            offsets, rows = self._verify(segments, bases, batch, [doubtful for _, doubtful in pairs], offsets, rows)
-        return Answer(offsets, rows, segments, bases)
-
-    def _verify(
-        self, segments: Sequence[Segment], bases: list[int], batch: Batch, doubtful: list[npt.NDArray[np.bool_]],
-        offsets: Longs, rows: npt.NDArray[np.int32],
-    ) -> tuple[Longs, npt.NDArray[np.int32]]:  # fmt: skip
-        """Look again at subscriptions that compare attributes, where an event has several values for one."""
-        keep = np.ones(len(rows), np.bool_)
-        for number, segment in enumerate(segments):
-            for event in np.nonzero(doubtful[number])[0].tolist():
-                for at in range(offsets[event], offsets[event + 1]):
-                    row = int(rows[at]) - bases[number]
-                    if 0 <= row < segment.rows and self._compares(segment, row):
-                        keep[at] = self._holds(segment.texts[row].as_py(), batch.event(event))
-        counts = np.add.reduceat(np.r_[keep, False], offsets[:-1]) if len(offsets) > 1 else keep
-        counts = np.where(np.diff(offsets) == 0, 0, counts)
-        return np.r_[0, np.cumsum(counts)].astype(np.int64), rows[keep]
-
-    @staticmethod
-    def _compares(segment: Segment, row: int) -> bool:
-        canon = segment.layout.canon
-        return bool(segment.layout.linked[row] if canon is None else segment.layout.linked[canon == row].any())
-
-    def _holds(self, text: str, event: Event) -> bool:
-        return any(conjunction_holds(self.schema, one, event) for one in parse(text, self.schema))
+        return self._answering.count(self.snapshot(freeze=True).segments, batch, self.work[:2])
 
     # -- asking -----------------------------------------------------------------------------------------------
 
@@ -445,24 +388,3 @@ class Rejected(Exception):
         super().__init__(row, reason)
         self.row = row
         self.reason = reason
-
-
-def _once(
-    segments: Sequence[Segment], bases: list[int], offsets: Longs, rows: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int32]:
-    """Each subscription once, by its first row."""
-    parts = [
-        (np.arange(s.rows, dtype=np.int32) if s.layout.canon is None else s.layout.canon) + np.int32(base)
-        for s, base in zip(segments, bases, strict=True)
-    ]
-    canon = np.concatenate(parts)
-    alive = np.zeros(len(canon) // 64 + 2, np.uint64)
-    living = np.concatenate([base + np.nonzero(_bits(s))[0] for s, base in zip(segments, bases, strict=True)])
-    np.bitwise_or.at(alive, living >> 6, np.uint64(1) << (living & 63).astype(np.uint64))
-    kept = once(canon, alive, offsets, rows, np.full(len(canon), -1, np.int32))
-    return rows[:kept]
-
-
-def _bits(segment: Segment) -> npt.NDArray[np.bool_]:
-    words = segment.layout.places.alive
-    return np.unpackbits(words.view(np.uint8), bitorder="little")[: segment.rows].astype(np.bool_)

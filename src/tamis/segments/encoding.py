@@ -34,6 +34,9 @@ def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events
         parts = batch.parts.get(name)
         if not parts:
             continue
+        if parts[0].whole:
+            codes[:, at] = attribute.codes(parts[0].kind, parts[0].values)
+            continue
         rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
         coded = [attribute.codes(part.kind, part.values) for part in parts]
         found = coded[0] if len(parts) == 1 else np.concatenate(coded)

@@ -31,6 +31,8 @@ class Part:
     kind: Kind
     rows: npt.NDArray[np.int32]
     values: Column
+    whole: bool = False
+    """Whether every event has just one."""
 
 
 @dataclass
@@ -154,11 +156,13 @@ def _flat(prefix: str, table: pa.Table) -> Iterator[tuple[str, pa.Array]]:
 
 def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | None:
     rows = np.arange(len(column), dtype=np.int32)
+    size, several = len(column), pa.types.is_nested(column.type)
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         rows = pc.list_parent_indices(column).to_numpy().astype(np.int32)
         column = pc.list_flatten(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    whole = len(column) == size and not several and not column.null_count
     if column.null_count:
         present = pc.is_valid(column)
         rows = rows[present.to_numpy(zero_copy_only=False)]
@@ -169,7 +173,7 @@ def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | N
         raise _Unsure
     kind, values = _read_values(column)
     _judge(kind, values, domain)
-    return Part(kind, rows, values)
+    return Part(kind, rows, values, whole)
 
 
 def _read_values(column: pa.Array) -> tuple[Kind, Column]:
@@ -177,7 +181,7 @@ def _read_values(column: pa.Array) -> tuple[Kind, Column]:
     if pa.types.is_boolean(of):
         return Kind.BOOLEAN, column.to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_integer(of) and not pa.types.is_uint64(of):
-        return Kind.NUMBER, column.to_numpy(zero_copy_only=False).astype(np.int64)
+        return Kind.NUMBER, column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     if pa.types.is_floating(of):
         reals = column.to_numpy(zero_copy_only=False).astype(np.float64)
         if not np.isfinite(reals).all():

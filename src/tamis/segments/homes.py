@@ -171,14 +171,27 @@ def _open_accesses(
         order = np.argsort(_set_key(points, here, wanted, len(widths)), kind="stable")
         keys = _set_key(points, here, wanted, len(widths))[order]
         for members in np.split(here[order], np.nonzero(np.diff(keys))[0] + 1):
-            chance = points.chance[:wanted, members].prod(axis=0)
-            cluster_ns = tuning.probe_ns + float(chance.sum()) * tuning.verify_ns
-            block_ns = len(members) / tuning.members * (_union_size(intervals, members) + 2) * tuning.and_ns
-            if cluster_ns < block_ns:
+            if _cluster_ns(points, members, wanted, intervals, tuning) < _block_ns(points, members, intervals, tuning):
                 accesses.append(_access(points, members, wanted, widths))
             else:
                 left.append(members)
     return accesses, np.sort(np.concatenate(left))
+
+
+def _cluster_ns(points: _Points, members: Longs, level: int, intervals: Intervals, tuning: Tuning) -> float:
+    """What an event pays for these members in a cluster: a probe, and the verification of whoever shares its key."""
+    candidates = float(points.chance[:level, members].prod(axis=0).sum())
+    rest = float(np.diff(intervals.start)[members].mean()) - level
+    return tuning.probe_ns + candidates * tuning.verify_ns * (1 + rest / 2)
+
+
+def _block_ns(points: _Points, members: Longs, intervals: Intervals, tuning: Tuning) -> float:
+    """What it pays for them in blocks: every slot, but in a block whose leading equalities all fail only the first."""
+    slots = _union_size(intervals, members)
+    chance = float(points.chance[0, members].mean())
+    leads = len(np.unique(points.code[0, members])) / len(members) * tuning.members
+    alive = min(1.0, leads * chance) if chance < tuning.rare else 1.0
+    return len(members) / tuning.members * (2 + slots * alive) * tuning.and_ns
 
 
 def _union_size(intervals: Intervals, members: Longs) -> int:

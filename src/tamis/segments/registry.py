@@ -36,6 +36,8 @@ from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["SegmentIds", "SegmentRegistry"]
 
+_PLAIN_STRING_BYTES = 1 << 30
+"""Columns of ids up to this size are ordinary Arrow strings, as users expect."""
 _LONG_LOG = 10_000
 """Writes after which a log is turned into segments; a larger batch never goes through the log."""
 
@@ -48,7 +50,8 @@ class SegmentIds:
         self._bases = bases
 
     def __len__(self) -> int:
-        return sum(segment.rows for segment in self._segments)
+        """One more than the last code; between two segments a few codes stand for nobody."""
+        return self._bases[-1] + self._segments[-1].rows if self._segments else 0
 
     def __getitem__(self, code: int) -> SubscriptionId:
         if not 0 <= code < len(self):
@@ -59,8 +62,14 @@ class SegmentIds:
     def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
         if not self._segments or not len(codes):
             return arrow_ids([])
-        found = IdColumn.concat([segment.ids for segment in self._segments]).take(codes)
-        return arrow_ids(found.listed()) if found.marked else found.array
+        starts = np.r_[0, np.cumsum([segment.rows for segment in self._segments])]
+        at = np.searchsorted(self._bases, codes, side="right") - 1
+        rows = codes - np.array(self._bases)[at] + starts[at]
+        found = IdColumn.concat([segment.ids for segment in self._segments]).take(rows)
+        if found.marked:
+            return arrow_ids(found.listed())
+        fits = pa.types.is_large_string(found.array.type) and found.array.nbytes < _PLAIN_STRING_BYTES
+        return found.array.cast(pa.string()) if fits else found.array
 
 
 class SegmentRegistry:

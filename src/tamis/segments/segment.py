@@ -60,6 +60,14 @@ class Segment:
         places = self.layout.places._replace(alive=alive, any_dead=1)
         return replace(self, layout=replace(self.layout, places=places), dead=self.dead + len(rows))
 
+    @cached_property
+    def compares(self) -> npt.NDArray[np.bool_]:
+        """First rows of subscriptions that compare attributes with each other in any of their conjunctions."""
+        found = self.layout.linked.copy()
+        if self.layout.canon is not None:
+            found[self.layout.canon[self.layout.linked]] = True
+        return found
+
     def buried(self) -> Longs:
         """The first rows of the dead."""
         rows = np.sort(self.index.rows).astype(np.int64)

@@ -32,7 +32,9 @@ class Tuning:
     sparse: int = 1024
     """A block that ran out of slots with fewer members than this is given up."""
     few: int = 256
-    """A slot of a block with at most so many distinct toggle codes has a base at each."""
+    """A slot of a block with at most so many distinct toggle codes may have a base at each,"""
+    share: int = 16
+    """if there are this many toggles for every base: a base takes as much memory as 85 toggles."""
     spacing: int = 32
     """The others have a base after every so many toggles."""
 

@@ -1,0 +1,101 @@
+"""A batch against the segments of a snapshot: rows found, each subscription once, doubtful ones looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.kernels.rows import once
+from tamis.language import parse
+from tamis.matchers.naive import conjunction_holds
+from tamis.model import Conjunction, Event, Schema
+from tamis.segments.encoding import encode_batch
+from tamis.segments.events import Batch
+from tamis.segments.matching import Work, count_matches, list_matches
+from tamis.segments.segment import Segment
+
+__all__ = ["Answer", "Answering"]
+
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+_PARSED = 10_000
+"""Normal forms kept of subscriptions that compare attributes with each other."""
+
+
+class Answer(NamedTuple):
+    """Rows as compressed sparse rows; row r of segment s is `bases[s] + r`."""
+
+    offsets: Longs
+    rows: Ints
+    segments: tuple[Segment, ...]
+    bases: list[int]
+
+
+class Answering:
+    """Answers under one schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._parse = lru_cache(_PARSED)(self._parse_text)
+
+    def _parse_text(self, text: str) -> tuple[Conjunction, ...]:
+        return parse(text, self._schema)
+
+    def count(self, segments: tuple[Segment, ...], batch: Batch, work: Work) -> Longs:
+        """How many subscriptions each event satisfies; listed only where rows and subscriptions differ."""
+        layouts = [segment.layout for segment in segments]
+        if any(layout.canon is not None or layout.columns.links for layout in layouts):
+            return np.diff(self.answer(segments, batch, 1, work).offsets)
+        encoded = [encode_batch(layout.columns, batch, self._schema)[0] for layout in layouts]
+        return count_matches(layouts, encoded, batch.size, work)
+
+    def answer(self, segments: tuple[Segment, ...], batch: Batch, threads: int, work: Work) -> Answer:
+        """The rows that each event satisfies."""
+        padded = [-(-segment.rows // 64) * 64 for segment in segments]
+        bases = [0, *np.cumsum(padded).tolist()][: len(segments)]
+        pairs = [encode_batch(segment.layout.columns, batch, self._schema) for segment in segments]
+        offsets, rows = list_matches(
+            [s.layout for s in segments], [events for events, _ in pairs], batch.size, bases, work, threads
+        )
+        if any(segment.layout.canon is not None for segment in segments):
+            rows = _once(segments, padded, offsets, rows)
+        doubtful = [doubts for _, doubts in pairs]
+        if any(doubts.any() for doubts in doubtful):
+            offsets, rows = self._look_again(segments, bases, batch, doubtful, Answer(offsets, rows, segments, bases))
+        return Answer(offsets, rows, segments, bases)
+
+    def _look_again(
+        self, segments: Sequence[Segment], bases: list[int], batch: Batch, doubtful: list[npt.NDArray[np.bool_]],
+        answer: Answer,
+    ) -> tuple[Longs, Ints]:  # fmt: skip
+        """Ask the oracle about subscriptions that compare attributes, where an event has several values for one."""
+        offsets, rows = answer.offsets, answer.rows
+        keep = np.ones(len(rows), np.bool_)
+        for base, segment, doubts in zip(bases, segments, doubtful, strict=True):
+            for event in np.nonzero(doubts)[0].tolist():
+                for at in range(offsets[event], offsets[event + 1]):
+                    row = int(rows[at]) - base
+                    if 0 <= row < segment.rows and segment.compares[row]:
+                        keep[at] = self._holds(segment.texts[row].as_py(), batch.event(event))
+        kept = np.r_[0, np.cumsum(keep)]
+        return kept[offsets].astype(np.int64), rows[keep]
+
+    def _holds(self, text: str, event: Event) -> bool:
+        return any(conjunction_holds(self._schema, one, event) for one in self._parse(text))
+
+
+def _once(segments: Sequence[Segment], padded: list[int], offsets: Longs, rows: Ints) -> Ints:
+    """Each subscription once, by its first row."""
+    canon = np.arange(sum(padded), dtype=np.int32)
+    base = 0
+    for segment, size in zip(segments, padded, strict=True):
+        if segment.layout.canon is not None:
+            canon[base : base + segment.rows] = segment.layout.canon + np.int32(base)
+        base += size
+    alive = [segment.layout.places.alive[: size // 64] for segment, size in zip(segments, padded, strict=True)]
+    kept = once(canon, np.concatenate(alive), offsets, rows, np.full(len(canon), -1, np.int32))
+    return rows[:kept]
