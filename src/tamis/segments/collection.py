@@ -94,6 +94,7 @@ class Collection:
         self._shared = False
         self._number = 0
         self._merging: threading.Thread | None = None
+        self._busy: set[IdIndex] = set()
         self._answering = Answering(schema)
         self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
         self.work = np.zeros(3, np.int64)
@@ -201,24 +202,26 @@ class Collection:
         self._settle()
 
     def _settle(self) -> None:
-        """Drop empty segments, then merge neighbours of similar size: at once if small, else in the background."""
+        """Drop empty segments, then merge neighbours of similar size: small ones at once, one large pair apart."""
         self._segments = tuple(segment for segment in self._segments if len(segment))
-        while (pair := self._next_pair()) is not None:
-            at, elder, younger = pair
-            if len(elder) + len(younger) > _QUICK:
-                self._merge_later(elder, younger)
-                return
-            merged = self._merge(elder, younger)
+        while (at := self._next_pair(_QUICK)) is not None:
+            merged = self._merge(*self._segments[at : at + 2])
             self._segments = (*self._segments[:at], merged, *self._segments[at + 2 :])
+        at = self._next_pair(_LARGEST) if self._merging is None else None
+        if at is not None:
+            pair = self._segments[at : at + 2]
+            self._busy = {segment.index for segment in pair}
+            self._merging = threading.Thread(target=self._merge_apart, args=pair, daemon=True)
+            self._merging.start()
 
-    def _next_pair(self) -> tuple[int, Segment, Segment] | None:
+    def _next_pair(self, most: int) -> int | None:
+        """The first of two neighbours worth merging, of at most so many subscriptions, that no merge is at already."""
         for at in range(len(self._segments) - 2, -1, -1):
-            elder, younger = self._segments[at], self._segments[at + 1]
-            if len(elder) <= _RATIO * len(younger) and len(elder) + len(younger) <= _LARGEST:
-                return at, elder, younger
-        for at, segment in enumerate(self._segments):
-            if segment.dead > len(segment) and at + 1 < len(self._segments):
-                return at, segment, self._segments[at + 1]
+            elder, younger = self._segments[at : at + 2]
+            similar = len(elder) <= _RATIO * len(younger) or elder.dead > len(elder) or younger.dead > len(younger)
+            free = elder.index not in self._busy and younger.index not in self._busy
+            if similar and free and len(elder) + len(younger) <= most:
+                return at
         return None
 
     def _merge(self, *segments: Segment) -> Segment:
@@ -227,26 +230,28 @@ class Collection:
         numbers = np.concatenate([one.sequence[one.living] for one in segments])
         return self._compile(ids, texts, numbers).segment
 
-    def _merge_later(self, elder: Segment, younger: Segment) -> None:
-        if self._merging is None or not self._merging.is_alive():
-            self._merging = threading.Thread(target=self._merge_apart, args=(elder, younger), daemon=True)
-            self._merging.start()
-
     def _merge_apart(self, elder: Segment, younger: Segment) -> None:
         """Merge without the lock; whoever died meanwhile is buried again in the new segment."""
-        merged = self._merge(elder, younger)
-        with self._lock:
-            places = [at for at, one in enumerate(self._segments) if one.index in (elder.index, younger.index)]
-            if len(places) != 2 or places[1] != places[0] + 1:
-                return
-            now = [self._segments[at] for at in places]
-            gone = [np.setdiff1d(a.living, b.living) for a, b in zip((elder, younger), now, strict=True)]
-            for segment, rows in zip(now, gone, strict=True):
-                if len(rows):
-                    merged = merged.bury(merged.index.find_many(segment.ids.take(rows)))
-            self._segments = (*self._segments[: places[0]], merged, *self._segments[places[1] + 1 :])
-            self._merging = None
-            self._settle()
+        merged: Segment | None = None
+        try:
+            merged = self._merge(elder, younger)
+        finally:
+            with self._lock:
+                self._merging, self._busy = None, set()
+                if merged is not None:
+                    self._put_merged(merged, elder, younger)
+                    self._settle()
+
+    def _put_merged(self, merged: Segment, elder: Segment, younger: Segment) -> None:
+        places = [at for at, one in enumerate(self._segments) if one.index in (elder.index, younger.index)]
+        if len(places) != 2 or places[1] != places[0] + 1:
+            return  # one of them died out or was compiled anew
+        now = [self._segments[at] for at in places]
+        gone = [np.setdiff1d(a.living, b.living) for a, b in zip((elder, younger), now, strict=True)]
+        for segment, rows in zip(now, gone, strict=True):
+            if len(rows):
+                merged = merged.bury(merged.index.find_many(segment.ids.take(rows)))
+        self._segments = (*self._segments[: places[0]], merged, *self._segments[places[1] + 1 :])
 
     def use_statistics(self, statistics: Statistics) -> None:
         """Compile everything again with what is now known of events."""
@@ -257,7 +262,11 @@ class Collection:
 
     def finish_merging(self) -> None:
         """Wait until no merge is under way."""
-        while (thread := self._merging) is not None and thread.is_alive():
+        while True:
+            with self._lock:
+                thread = self._merging
+            if thread is None:
+                return
             thread.join()
 
     def flush(self) -> None:
