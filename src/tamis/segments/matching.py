@@ -17,9 +17,9 @@ __all__ = ["Work", "count_matches", "list_matches"]
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
-_CACHE_WORDS = 1 << 19
-"""Bitmaps of a run of events: 4 MiB."""
-_FIRST_FOUND = 4096
+_CACHE_WORDS = 1 << 16
+"""Bitmaps of a run of events: half a MiB, so that they stay in the second-level cache."""
+_FIRST_FOUND = 1 << 18
 
 Work = npt.NDArray[np.int64]
 """Probes and candidates of clusters."""

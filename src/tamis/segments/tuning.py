@@ -15,7 +15,7 @@ class Tuning:
 
     probe_ns: float = 20.0
     """Looking up one key in an access cluster."""
-    verify_ns: float = 3.0
+    verify_ns: float = 8.0
     """Verifying one candidate."""
     and_ns: float = 60.0
     """One slot of one block."""
