@@ -95,6 +95,7 @@ class Collection:
         self._number = 0
         self._merging: threading.Thread | None = None
         self._busy: set[IdIndex] = set()
+        self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
         self._answering = Answering(schema)
         self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
         self.work = np.zeros(3, np.int64)
@@ -152,7 +153,8 @@ class Collection:
         for at, segment in enumerate(self._segments):
             row = segment.find(id)
             if row >= 0:
-                self._put(at, segment.bury(np.array([row])))
+                self._put(at, segment.bury(np.array([row]), own=segment.index in self._own_marks))
+                self._own_marks.add(segment.index)
                 return True
         return False
 
@@ -211,6 +213,7 @@ class Collection:
         if at is not None:
             pair = self._segments[at : at + 2]
             self._busy = {segment.index for segment in pair}
+            self._own_marks.clear()
             self._merging = threading.Thread(target=self._merge_apart, args=pair, daemon=True)
             self._merging.start()
 
@@ -282,6 +285,7 @@ class Collection:
             if self._delta and (freeze or len(self._delta) > _SMALL_DELTA):
                 self._freeze()
             self._shared = True
+            self._own_marks.clear()
             return Snapshot(self._segments, self._delta)
 
     def match(self, event: Event) -> list[SubscriptionId]:

@@ -47,6 +47,8 @@ class IdColumn(Sequence[SubscriptionId]):
         return len(self.array)
 
     def __getitem__(self, row: int) -> SubscriptionId:  # type: ignore[override]
+        if self._numbers is not None:
+            return int(self._numbers[row])
         found = self.array[row].as_py()
         return _unmark(found) if self.marked else found
 

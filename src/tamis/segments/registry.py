@@ -214,8 +214,8 @@ class SegmentRegistry:
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._writing:
-            if id not in self.collection:
-                raise UnknownSubscription(id)
+            if self._folder is not None and id not in self.collection:
+                raise UnknownSubscription(id)  # before it is in the log; without a log the collection says so itself
             self._log([["u", id]])
             self.collection.unsubscribe(id)
             self._applied()

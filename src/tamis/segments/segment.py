@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import LanguageError, LimitError
-from tamis.kernels.rows import is_alive
 from tamis.model import Schema, SubscriptionId
 from tamis.segments.build import Layout, build_layout
 from tamis.segments.ids import IdColumn, IdIndex
@@ -26,6 +25,7 @@ from tamis.segments.tuning import DEFAULT, Tuning
 __all__ = ["Compiled", "Segment", "compile_segment"]
 
 Longs = npt.NDArray[np.int64]
+_FEW = 8
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,18 @@ class Segment:
     def find(self, id: SubscriptionId) -> int:
         """The row of a living id, or -1."""
         row = self.index.find(id)
-        return row if row >= 0 and is_alive(self.layout.places.alive, row) else -1
+        return row if row >= 0 and int(self.layout.places.alive[row >> 6]) >> (row & 63) & 1 else -1
 
-    def bury(self, rows: Longs) -> Segment:
-        """The segment without these subscriptions (their first rows, all alive)."""
-        alive = self.layout.places.alive.copy()
-        np.bitwise_and.at(alive, rows >> 6, ~(np.uint64(1) << (rows & 63).astype(np.uint64)))
+    def bury(self, rows: Longs, *, own: bool = False) -> Segment:
+        """The segment without these subscriptions (their first rows, all alive).
+
+        `own` says that nobody else looks at this segment's marks, which are then changed in place.
+        """
+        alive = self.layout.places.alive if own else self.layout.places.alive.copy()
+        for row in rows.tolist() if len(rows) <= _FEW else ():
+            alive[row >> 6] &= ~np.uint64(1 << (row & 63))
+        if len(rows) > _FEW:
+            np.bitwise_and.at(alive, rows >> 6, ~(np.uint64(1) << (rows & 63).astype(np.uint64)))
         places = self.layout.places._replace(alive=alive, any_dead=1)
         return replace(self, layout=replace(self.layout, places=places), dead=self.dead + len(rows))
 
