@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from pyspark.sql import SparkSession
 
 from tamis import Engine
-from tamis.spark.java import find_java
 from tamis.spark.sql_database import SparkDatabase
 
 pytestmark = pytest.mark.spark
@@ -23,19 +20,9 @@ _TEXTS = [
 _EVENTS: list[dict[str, object]] = [{"a": 1, "b": 3}, {"c": "xy"}, {"a": [1, 2**53 + 1], "b": [9, 4]}, {}]
 
 
-@pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    """One core, one partition: the tables have a dozen rows. No UI, which would look for a port."""
-    find_java()
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    made = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
-    yield made
-    made.stop()
-
-
 @pytest.mark.parametrize("algorithm", ["sql-sequential", "sql-grouping"])
-def test_spark_has_the_naive_answers(session: SparkSession, algorithm: str) -> None:
-    engine, oracle = Engine(algorithm=algorithm, database=SparkDatabase(session)), Engine(algorithm="naive")
+def test_spark_has_the_naive_answers(spark: SparkSession, algorithm: str) -> None:
+    engine, oracle = Engine(algorithm=algorithm, database=SparkDatabase(spark)), Engine(algorithm="naive")
     for one in (engine, oracle):
         one.subscribe_many(_TEXTS)
         one.unsubscribe("bob")
