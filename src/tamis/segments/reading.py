@@ -113,6 +113,9 @@ class _Reader:
         order = np.lexsort((np.arange(count), self.attribute, tests.row))
         group = tests.row[order].astype(np.int64) * (len(self.names) + 1) + self.attribute[order]
         self._number_contained(order, group)
+        twice = np.nonzero(group[1:] == group[:-1])[0]
+        missing = tests.operator == _MISSING  # beside any other test of the attribute: a contradiction
+        self.odd[tests.row[order[twice[missing[order[twice]] | missing[order[twice + 1]]]]]] = True
         order, group = order[bound[order]], group[bound[order]]
         same = np.nonzero(group[1:] == group[:-1])[0]
         if not len(same):
