@@ -9,6 +9,7 @@ import pytest
 from tamis import Engine, EventError, LimitError, OptionError, Schema
 from tamis import engine as engines
 from tamis.workloads import auctions
+from tests.segments.histories import registry
 
 EVENTS: list[dict[str, object]] = [
     {"a": n % 13, "b": [n % 5, n % 7], "s": f"s{n % 3}"} if n % 4 else {"a": n % 13} for n in range(60)
@@ -181,3 +182,16 @@ def test_ids_of_several_segments_come_out_right_as_arrow_too() -> None:
         return sorted(zip(*one.match_many(events).to_arrow().to_pydict().values(), strict=True))
 
     assert pairs(engine) == pairs(oracle)
+
+
+def test_each_of_several_segments_keeps_what_it_found_in_clusters() -> None:
+    engine, oracle = Engine(), Engine(algorithm="naive")
+    for one in (engine, oracle):
+        for first, count in ((0, 4000), (4000, 900)):
+            texts = ((f"id {n}", f"a = {n % 450} and b >= {n % 7}") for n in range(first, first + count))
+            one.subscribe_many(list(texts))
+    events = [{"a": n, "b": n % 9} for n in range(450)]
+    assert all(segment.layout.counts["in_clusters"] for segment in registry(engine).collection.snapshot().segments)
+    assert engine.stats()["segments"] == 2
+
+    assert [set(ids) for ids in engine.match_many(events)] == [set(oracle.match(event)) for event in events]

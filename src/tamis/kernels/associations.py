@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["Groups", "attach", "detach", "find_tangled", "move_groups"]
 
@@ -67,7 +67,7 @@ def move_groups(groups: Groups, moved: npt.NDArray[np.int64], targets: npt.NDArr
         groups.starts[group] = targets[i]
 
 
-@kernel
+@allocating
 def find_tangled(
     starts: npt.NDArray[np.int64], pids: npt.NDArray[np.int32], compared: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tamis.kernels.blocks import WORDS
 from tamis.kernels.conjunctions import Intervals
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["count_bases", "fill_bases", "find_toggles", "place_bases", "sort_toggles"]
 
@@ -41,7 +41,7 @@ def find_toggles(
             cursor[entry] = t + 2
 
 
-@kernel
+@allocating
 def sort_toggles(start: Longs, code: Ints, bit: npt.NDArray[np.uint16]) -> None:
     """Each entry's toggles by code."""
     for entry in range(len(start) - 1):
@@ -95,7 +95,7 @@ def place_bases(
                 base_code[base + number] = code[first + number * spacing - 1]
 
 
-@kernel
+@allocating
 def fill_bases(
     start: Longs, bit: npt.NDArray[np.uint16], base_start: Ints, base_toggle: Longs, free: Words, bits: Words
 ) -> None:

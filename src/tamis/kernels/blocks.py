@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import inlined, kernel
+from tamis.kernels.jit import allocating, inlined, kernel
 
-__all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "match_blocks"]
+__all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "choose", "match_located", "scratch_for"]
 
 MEMBERS = 4096
 """Conjunctions per block."""
@@ -56,22 +56,145 @@ class Events(NamedTuple):
     list_codes: Ints
 
 
+class Scratch(NamedTuple):
+    """What holding a block against a stretch of events takes, kept from block to block."""
+
+    chosen: Ints  # the events that the block is held against
+    where: npt.NDArray[np.int32]  # [i, entry]: the base for the i-th of them, -1 where it has several codes
+    table: Ints  # per code of the entry at hand: its base
+    hits: Words  # the bitmap of one event
+    slot_bits: Words
+    one: Words
+
+
+_TABLE = 4096
+"""Codes up to here are looked up, not searched for, if there are enough events to make the table pay."""
+
+
+@allocating
+def scratch_for(blocks: Blocks, size: int) -> Scratch:
+    """Room for `size` events."""
+    most = 1
+    for block in range(len(blocks.start) - 1):
+        most = max(most, blocks.start[block + 1] - blocks.start[block])
+    return Scratch(
+        np.empty(size, np.int32),
+        np.empty((size, most), np.int32),
+        np.empty(_TABLE, np.int32),
+        np.empty(WORDS, np.uint64),
+        np.empty(WORDS, np.uint64),
+        np.empty(WORDS, np.uint64),
+    )
+
+
+@kernel
+def choose(blocks: Blocks, events: Events, block: int, n: int, scratch: Scratch) -> int:
+    """Find the bases of each entry of a block for the first `n` of the chosen events; the value is how many are left.
+
+    Events drop out that lack what every member needs, or whose first bitmap is empty.
+    """
+    chosen = scratch.chosen
+    begin, end = blocks.start[block], blocks.start[block + 1]
+    for entry in range(begin, end):
+        if blocks.needed[entry] == 1:
+            column = blocks.column[entry]
+            left = 0
+            for i in range(n):
+                chosen[left] = chosen[i]
+                left += 1 if events.codes[chosen[i], column] != 0 else 0
+            n = left
+    for entry in range(begin, end):
+        if n == 0:
+            break
+        _locate(blocks, events, entry, n, scratch, entry - begin)
+        if entry == begin and end - begin > 1:
+            left = 0
+            for i in range(n):
+                chosen[left], scratch.where[left, 0] = chosen[i], scratch.where[i, 0]
+                left += 0 if _is_empty(blocks, scratch.where[i, 0]) else 1
+            n = left
+    return n
+
+
+@kernel
+def _locate(blocks: Blocks, events: Events, entry: int, n: int, scratch: Scratch, place: int) -> None:
+    """The base of one entry for each chosen event."""
+    column, first, end = blocks.column[entry], blocks.base_start[entry], blocks.base_start[entry + 1]
+    last = np.int64(blocks.base_code[end - 1])
+    if last >= _TABLE or last > 4 * n:
+        for i in range(n):
+            code = events.codes[scratch.chosen[i], column]
+            scratch.where[i, place] = _find_base(blocks.base_code, first, end, code) if code >= 0 else -1
+        return
+    for base in range(first, end):
+        until = blocks.base_code[base + 1] if base + 1 < end else last + 1
+        for code in range(blocks.base_code[base], until):
+            scratch.table[code] = base
+    for i in range(n):
+        code = np.int64(events.codes[scratch.chosen[i], column])
+        scratch.where[i, place] = scratch.table[min(code, last)] if code >= 0 else -1
+
+
 @inlined
 def _find_base(base_code: Ints, low: int, high: int, code: int) -> int:
     """The last base in [low, high) whose code is at most `code`; the first base's code is 0."""
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if base_code[middle] <= code:
-            low = middle
-        else:
-            high = middle
+    size = high - low
+    while size > 1:
+        half = size >> 1
+        low += half if base_code[low + half] <= code else 0
+        size -= half
     return low
 
 
 @inlined
-def _admitting(blocks: Blocks, entry: int, code: int, into: Words) -> None:
-    """The bitmap of the members of an entry that admit a code."""
-    base = _find_base(blocks.base_code, blocks.base_start[entry], blocks.base_start[entry + 1], code)
+def _is_empty(blocks: Blocks, base: int) -> bool:
+    """Whether nobody is admitted from a base on up to the next."""
+    left = np.uint64(1)
+    if base >= 0 and blocks.base_toggle[base] == blocks.base_end[base]:
+        left = np.uint64(0)
+        bits = blocks.bits[base * WORDS : (base + 1) * WORDS]
+        for w in range(WORDS):
+            left |= bits[w]
+    return left == 0
+
+
+@inlined
+def match_located(blocks: Blocks, sizes: Ints, events: Events, block: int, i: int, scratch: Scratch) -> bool:
+    """`scratch.hits` becomes the bitmap of a block's members that the i-th chosen event satisfies; whether any do."""
+    begin, end = blocks.start[block], blocks.start[block + 1]
+    _fill(scratch.hits, sizes[block])
+    alive = True
+    entry = begin
+    while alive and entry < end:
+        base = scratch.where[i, entry - begin]
+        if base >= 0 and blocks.base_toggle[base] == blocks.base_end[base]:
+            alive = _and_into(scratch.hits, blocks.bits, base * WORDS)
+        else:
+            code = events.codes[scratch.chosen[i], blocks.column[entry]]
+            if base >= 0:
+                _admitting(blocks, base, code, scratch.slot_bits)
+            else:
+                _admitting_several(blocks, entry, events, -1 - code, scratch)
+            alive = _and_into(scratch.hits, scratch.slot_bits, 0)
+        entry += 1
+    return alive
+
+
+@kernel
+def _and_into(hits: Words, source: Words, at: int) -> bool:
+    """Leave in `hits` what the WORDS words of `source` from `at` on have too; whether anything is left."""
+    bits = source[at : at + WORDS]  # plain indices are what vectorises
+    left = np.uint64(0)
+    for w in range(WORDS):
+        word = hits[w] & bits[w]
+        hits[w] = word
+        left |= word
+    return left != 0
+
+
+@kernel
+def _admitting(blocks: Blocks, base: int, code: int, into: Words) -> None:
+    """The bitmap of the members that admit a code, whose base is given."""
     bits = blocks.bits[base * WORDS : (base + 1) * WORDS]
     for w in range(WORDS):
         into[w] = bits[w]
@@ -84,11 +207,14 @@ def _admitting(blocks: Blocks, entry: int, code: int, into: Words) -> None:
 
 
 @kernel
-def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, into: Words, one: Words) -> None:
+def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, scratch: Scratch) -> None:
     """The same for several codes: the union of their bitmaps, or what they have in common."""
+    into, one = scratch.slot_bits, scratch.one
+    low, high = blocks.base_start[entry], blocks.base_start[entry + 1]
     first = True
     for i in range(events.list_start[which], events.list_start[which + 1]):
-        _admitting(blocks, entry, events.list_codes[i], one)
+        code = events.list_codes[i]
+        _admitting(blocks, _find_base(blocks.base_code, low, high, code), code, one)
         for w in range(WORDS):
             if first:
                 into[w] = one[w]
@@ -100,17 +226,6 @@ def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, i
 
 
 @inlined
-def _and_into(hits: Words, bits: Words) -> bool:
-    """hits &= bits; whether anything is left. Both are slices of WORDS words: plain indices are what vectorises."""
-    left = np.uint64(0)
-    for w in range(WORDS):
-        word = hits[w] & bits[w]
-        hits[w] = word
-        left |= word
-    return left != 0
-
-
-@inlined
 def _fill(hits: Words, size: int) -> None:
     """A one for each member."""
     whole = size >> 6
@@ -118,47 +233,3 @@ def _fill(hits: Words, size: int) -> None:
         hits[w] = np.uint64(0xFFFFFFFFFFFFFFFF) if w < whole else np.uint64(0)
     if whole < WORDS:
         hits[whole] = (np.uint64(1) << np.uint64(size & 63)) - np.uint64(1)
-
-
-@kernel
-def match_blocks(
-    blocks: Blocks, sizes: Ints, events: Events, first: int, last: int, hits: Words, touched: Flags
-) -> None:
-    """`hits[(event - first) * blocks + block]` becomes the bitmap of the members that events first to last satisfy.
-
-    `touched` says of each bitmap whether it has a one at all; those that have none are not written.
-
-    Blocks outside, events inside: a block's bases stay in cache for the whole batch.
-    """
-    count = len(blocks.start) - 1
-    slot_bits, one = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
-    for block in range(count):
-        begin, end = blocks.start[block], blocks.start[block + 1]
-        for event in range(first, last):
-            at = ((event - first) * count + block) * WORDS
-            mine = hits[at : at + WORDS]
-            alive = True
-            for entry in range(begin, end):
-                if blocks.needed[entry] == 1 and events.codes[event, blocks.column[entry]] == 0:
-                    alive = False
-                    break
-            touched[(event - first) * count + block] = 0
-            if not alive:
-                continue
-            _fill(mine, sizes[block])
-            for entry in range(begin, end):
-                code = events.codes[event, blocks.column[entry]]
-                if code >= 0:
-                    base = _find_base(blocks.base_code, blocks.base_start[entry], blocks.base_start[entry + 1], code)
-                    t = blocks.base_toggle[base]
-                    if t == blocks.base_end[base] or blocks.toggle_code[t] > code:
-                        alive = _and_into(mine, blocks.bits[base * WORDS : (base + 1) * WORDS])
-                    else:
-                        _admitting(blocks, entry, code, slot_bits)
-                        alive = _and_into(mine, slot_bits)
-                else:
-                    _admitting_several(blocks, entry, events, -1 - code, slot_bits, one)
-                    alive = _and_into(mine, slot_bits)
-                if not alive:
-                    break
-            touched[(event - first) * count + block] = 1 if alive else 0

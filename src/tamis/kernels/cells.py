@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.gather import copy
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["STRIPE", "gather_cells"]
 
@@ -17,7 +17,7 @@ STRIPE = 64
 """Cells in a stripe."""
 
 
-@kernel
+@allocating
 def gather_cells(arena: Int32s, base: Int64s, total: Int32s, ends: Int32s, ranges: Int64s) -> Int32s:
     """The ids of the cells `ranges[i, 0] .. ranges[i, 1] - 1`.
 

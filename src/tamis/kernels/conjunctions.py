@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["Intervals", "assign_blocks", "hash_conjunctions", "merge_unions", "same_conjunctions"]
 
@@ -86,7 +86,7 @@ def same_conjunctions(intervals: Intervals, left: Longs, right: Longs, same: npt
         same[at] = equal
 
 
-@kernel
+@allocating
 def assign_blocks(intervals: Intervals, order: Longs, slots: int, most_slots: int, members: int, block: Ints) -> int:
     """Cut `order` into blocks of at most `members` conjunctions that use at most `most_slots` slots together.
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.associations import Groups
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["count_bits", "count_bytes", "count_clusters", "count_lists", "in_order", "set_bits"]
 
@@ -90,7 +90,7 @@ def count_clusters(
     return found, bumped
 
 
-@kernel
+@allocating
 def in_order(satisfied: npt.NDArray[np.int32], vector: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
     """The satisfied predicates by way of the predicate bit vector: ascending, so that a matrix is read forwards.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating
 
 __all__ = ["apply_events"]
 
 Int32s = npt.NDArray[np.int32]
 
 
-@kernel
+@allocating
 def apply_events(running: Int32s, started: Int32s, ended: Int32s, most: int) -> Int32s:
     """`running` and `started` without `ended`; an id that ends once less often than it starts stays.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["chain", "copy", "copy_blocks", "gather", "subtree"]
 
@@ -20,7 +20,7 @@ def copy(source: Int32s, target: Int32s) -> None:
         target[at] = source[at]
 
 
-@kernel
+@allocating
 def gather(arena: Int32s, start: Int64s, count: Int32s, chosen: Int64s) -> Int32s:
     """The ids of the chosen buckets; bucket b is `arena[start[b] : start[b] + count[b]]`.
 
@@ -56,7 +56,7 @@ def copy_blocks(arena: Int32s, rows: Int64s, lengths: Int64s, span: Int64s, out:
     return at
 
 
-@kernel
+@allocating
 def subtree(left: Int32s, right: Int32s, roots: Int64s) -> Int64s:
     """All nodes of the subtrees under the given roots; -1 is no node."""
     out = np.empty(left.shape[0], dtype=np.int64)
@@ -77,7 +77,7 @@ def subtree(left: Int32s, right: Int32s, roots: Int64s) -> Int64s:
     return out[:found]
 
 
-@kernel
+@allocating
 def chain(following: Int32s, first: int, stop: int) -> Int64s:
     """The items of a linked list from `first` up to, not including, `stop`; -1 ends the list."""
     out = np.empty(following.shape[0], dtype=np.int64)

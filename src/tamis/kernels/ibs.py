@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating
 
 __all__ = ["marks"]
 
@@ -13,7 +13,7 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
 
-@kernel
+@allocating
 def marks(left: Int32s, right: Int32s, root: int, rays: Int64s) -> Int64s:
     """The marks of every ray, as rows (bucket, id).
 

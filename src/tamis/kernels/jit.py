@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 import numpy as np
 from numba.core import config
 
-__all__ = ["inlined", "kernel"]
+__all__ = ["allocating", "inlined", "kernel"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Compile at the first call, keep the machine code on disk, let other threads run meanwhile."""
+    """Compile at the first call, keep the machine code on disk, let other threads run meanwhile.
+
+    Without Numba's memory management: a kernel works on the arrays it is given and makes none, so that no look at an
+    array costs two counts of its references. It must not call what is `allocating`: the array would never be freed.
+    """
+    options: dict[str, Any] = {"_nrt": False}
+    compiled: Callable[_P, _R] = numba.njit(cache=True, nogil=True, **options)(_plain(function))
+    return compiled
+
+
+def allocating(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The same for functions that make arrays. Their inner loops belong into kernels."""
     compiled: Callable[_P, _R] = numba.njit(cache=True, nogil=True)(_plain(function))
     return compiled
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 from tamis.kernels.trees import Asks
 from tamis.kernels.verify import HEAD_BITS, Candidates
 
@@ -55,7 +55,7 @@ def _ask_column(
     return at
 
 
-@kernel
+@allocating
 def ask_cells(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells) -> tuple[Asks, npt.NDArray[np.bool_]]:
     """What each row asks of the properties, in their order, and whether these asks say all that the row says."""
     starts = np.zeros(len(rows) + 1, np.int64)
@@ -91,14 +91,14 @@ def ask_cells(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells)
     return Asks(starts, ops[:at].copy(), results[:at].copy()), exact
 
 
-@kernel
+@allocating
 def _twice(array: npt.NDArray[np.int32], more: int) -> npt.NDArray[np.int32]:
     longer = np.empty(2 * len(array) + more, np.int32)
     longer[: len(array)] = array
     return longer
 
 
-@kernel
+@allocating
 def rotate(asks: Asks, rows: npt.NDArray[np.int32], low: int, high: int, count: int) -> Asks:
     """The asks of these rows without the block of properties low..high, in cyclic order from the one after it.
 

@@ -11,13 +11,28 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.bits import popcount, trailing_zeros
+from tamis.kernels.bits import COMPRESSES, list_ones, popcount, trailing_zeros
+from tamis.kernels.blocks import WORDS
 from tamis.kernels.jit import inlined, kernel
 
-__all__ = ["Places", "count_hits", "count_members", "is_alive", "list_hits", "list_members", "once", "writing_speed"]
+__all__ = [
+    "SPILL",
+    "Places",
+    "count_block",
+    "count_members",
+    "is_alive",
+    "list_block",
+    "list_members",
+    "once",
+    "writing_speed",
+]
 
-_SPILL = 68
-"""A word's ones, rounded up to fours, and then some."""
+SPILL = 80
+"""A word's ones and sixteen more: what listing a word may overwrite."""
+_FEW_ONES = 2
+"""Up to so many ones a word, on average over a block, are found one by one, more by sifting all positions."""
+_STEP = 16
+"""Rows of a group written at a time."""
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -26,12 +41,19 @@ Flags = npt.NDArray[np.uint8]
 
 
 class Places(NamedTuple):
-    """Where the rows of conjunctions are."""
+    """Where the rows of conjunctions are.
+
+    In the blocks after the single ones a word of 64 members has its rows in *layers*: the first row of each member,
+    then the second of each. A layer is 64 rows from a multiple of 64 on, some of them unused, so that a word of hits
+    can be held against the living at once. Words whose members have very many rows, or very different numbers of
+    them, have none: each member's rows lie together.
+    """
 
     single_blocks: int  # blocks before this one have one row per member
     block_row: Ints  # per single block: the row of its first member, a multiple of 64
-    group_start: Ints  # per member of the other blocks, block by block, and one more: its first row
-    group_first: Ints  # per other block: its first entry in group_start
+    word_layers: Ints  # per word of the other blocks, WORDS each: its layers, 0 for none
+    word_at: Ints  # per word of the other blocks: its first row or, without layers, its first entry in group_start
+    group_start: Ints  # per member of a word without layers, and one more: its first row
     member_row: Ints  # per cluster member, and one more: its first row
     alive: Words  # per row, one bit
     any_dead: int
@@ -42,61 +64,72 @@ def is_alive(alive: Words, row: int) -> bool:
     return (alive[row >> 6] >> np.uint64(row & 63)) & np.uint64(1) != 0
 
 
-@kernel
-def count_hits(places: Places, hits: Words, touched: Flags, words: int, block_count: int, event: int) -> int:
-    """Live rows in the bitmaps of one event."""
-    total = 0
-    for block in range(block_count):
-        if touched[event * block_count + block] == 0:
-            continue
-        at = (event * block_count + block) * words
-        mine = hits[at : at + words]
-        if block < places.single_blocks:
-            if places.any_dead == 0:
-                for w in range(words):
-                    total += popcount(mine[w])
-            else:
-                row = places.block_row[block] >> 6
-                alive = places.alive[row : row + words]
-                for w in range(words):
-                    total += popcount(mine[w] & alive[w])
+@inlined
+def count_block(places: Places, hits: Words, block: int) -> Any:
+    """Live rows of the members of a block that `hits` has a one for."""
+    total = np.uint64(0)
+    if block < places.single_blocks:
+        if places.any_dead == 0:
+            for w in range(WORDS):
+                total += popcount(hits[w])
         else:
-            first = places.group_first[block - places.single_blocks]
-            for w in range(words):
-                word = mine[w]
-                while word != 0:
-                    member = first + w * 64 + np.int64(trailing_zeros(word))
+            row = places.block_row[block] >> 6
+            alive = places.alive[row : row + WORDS]
+            for w in range(WORDS):
+                total += popcount(hits[w] & alive[w])
+    else:
+        first = (block - places.single_blocks) * WORDS
+        for w in range(WORDS):
+            word = hits[w]
+            if word != 0:
+                at, layers = places.word_at[first + w], places.word_layers[first + w]
+                for layer in range(layers):
+                    total += popcount(word & places.alive[(at >> 6) + layer])
+                while layers == 0 and word != 0:
+                    member = at + np.int64(trailing_zeros(word))
                     word &= word - np.uint64(1)
-                    total += _live(places, places.group_start[member], places.group_start[member + 1])
+                    total += np.uint64(_live(places, places.group_start[member], places.group_start[member + 1]))
+    return np.int64(total)
+
+
+@inlined
+def _mask(word: int, first: int, last: int) -> Any:
+    """The bits of word number `word` that are rows first to last."""
+    mask = np.uint64(0xFFFFFFFFFFFFFFFF)
+    if first > word * 64:
+        mask <<= np.uint64(first & 63)
+    if last < word * 64 + 64:
+        mask &= (np.uint64(1) << np.uint64(last & 63)) - np.uint64(1)
+    return mask
+
+
+@inlined
+def _live(places: Places, first: int, last: int) -> Any:
+    total = np.int64(last - first)
+    if places.any_dead == 1:
+        total = np.int64(0)
+        for word in range(first >> 6, (last + 63) >> 6):
+            total += np.int64(popcount(places.alive[word] & _mask(word, first, last)))
     return total
 
 
 @inlined
-def _live(places: Places, first: int, last: int) -> int:
-    if places.any_dead == 0:
-        return last - first
-    total = 0
-    for row in range(first, last):
-        if is_alive(places.alive, row):
-            total += 1
-    return total
+def _list_word(word: Any, base: Any, out: Ints, n: int, limit: int, sift: Any) -> Any:
+    """The positions of the ones of a word, plus `base`; `sift` if it has many, where the machine can.
 
-
-@inlined
-def _list_word(word: Any, base: int, out: Ints, n: int, limit: int) -> Any:
-    """The positions of the ones of a word, plus `base`, four at a time: one guess of the branch predictor for four.
-
-    Up to three places too many are written and written again by whoever comes next; near `limit` one at a time.
+    A few places past the last are written too, and again by whoever comes next; near `limit` one at a time.
     """
-    if n + _SPILL > limit:
+    if n + SPILL > limit:
         while word != 0:
             out[n] = base + np.int64(trailing_zeros(word))
             word &= word - np.uint64(1)
             n += 1
         return n
+    if COMPRESSES and sift:
+        return list_ones(word, np.int32(base), out, n)
     count = np.int64(popcount(word))
     at = np.uint64(n)  # unsigned: a signed index would be tested for being negative at every store
-    for _ in range((count + 3) >> 2):
+    for _ in range((count + 3) >> 2):  # four at a time: one guess of the branch predictor for four
         for place in range(4):
             out[at + np.uint64(place)] = base + np.int64(trailing_zeros(word))
             word &= word - np.uint64(1)
@@ -104,48 +137,53 @@ def _list_word(word: Any, base: int, out: Ints, n: int, limit: int) -> Any:
     return n + count
 
 
-@kernel
-def list_hits(
-    places: Places, hits: Words, touched: Flags, words: int, block_count: int, event: int, out: Ints, n: int, limit: int
-) -> int:
-    """Write the live rows in the bitmaps of one event to `out` from `n` on; nothing at or past `limit` is touched."""
-    for block in range(block_count):
-        if touched[event * block_count + block] == 0:
-            continue
-        at = (event * block_count + block) * words
-        mine = hits[at : at + words]
-        if block < places.single_blocks:
-            row = places.block_row[block]
-            for w in range(words):
-                word = mine[w]
-                if places.any_dead == 1:
-                    word &= places.alive[(row >> 6) + w]
-                n = _list_word(word, row + w * 64, out, n, limit)
-        else:
-            first = places.group_first[block - places.single_blocks]
-            for w in range(words):
-                word = mine[w]
-                while word != 0:
-                    member = first + w * 64 + np.int64(trailing_zeros(word))
+@inlined
+def list_block(places: Places, hits: Words, block: int, base: int, out: Ints, n: int, limit: int) -> int:
+    """Write the live rows of a block's members, plus `base`, to `out` from `n` on; nothing from `limit` on is touched.
+
+    The value is one past the last row written.
+    """
+    if block < places.single_blocks:
+        row = places.block_row[block]
+        ones = np.uint64(0)
+        for w in range(WORDS):
+            ones += popcount(hits[w])
+        for w in range(WORDS):
+            word = hits[w]
+            if places.any_dead == 1:
+                word &= places.alive[(row >> 6) + w]
+            n = _list_word(word, base + row + w * 64, out, n, limit, ones > np.uint64(_FEW_ONES * WORDS))
+    else:
+        first = (block - places.single_blocks) * WORDS
+        for w in range(WORDS):
+            word = hits[w]
+            if word != 0:
+                many = popcount(word) > np.uint64(_FEW_ONES)
+                at, layers = np.int64(places.word_at[first + w]), places.word_layers[first + w]
+                for layer in range(layers):
+                    living = word & places.alive[(at >> 6) + layer]
+                    n = _list_word(living, base + at + layer * 64, out, n, limit, many)
+                while layers == 0 and word != 0:
+                    member = at + np.int64(trailing_zeros(word))
                     word &= word - np.uint64(1)
-                    n = _list_run(places, places.group_start[member], places.group_start[member + 1], out, n, limit)
+                    row, end = places.group_start[member], places.group_start[member + 1]
+                    n = _list_run(places, row, end, base, out, n, limit)
     return n
 
 
 @inlined
-def _list_run(places: Places, first: int, last: int, out: Ints, n: int, limit: int) -> Any:
-    """The live rows first to last; as `_list_word`, four at a time where there is room."""
-    if places.any_dead == 0 and n + (last - first) + 4 <= limit:
+def _list_run(places: Places, first: int, last: int, base: int, out: Ints, n: int, limit: int) -> Any:
+    """The live rows first to last; as `_list_word`, many at a time where there is room."""
+    if places.any_dead == 0 and n + (last - first) + _STEP <= limit:
         at = np.uint64(n)
-        for row in range(first, last, 4):
-            for place in range(4):
+        for row in range(base + first, base + last, _STEP):
+            for place in range(_STEP):
                 out[at + np.uint64(place)] = row + place
-            at += np.uint64(4)
+            at += np.uint64(_STEP)
         return n + (last - first)
-    for row in range(first, last):
-        if places.any_dead == 0 or is_alive(places.alive, row):
-            out[n] = row
-            n += 1
+    for word in range(first >> 6, (last + 63) >> 6):
+        living = places.alive[word] & _mask(word, first, last)
+        n = _list_word(living, base + word * 64, out, n, limit, last - first > _STEP)
     return n
 
 
@@ -159,10 +197,11 @@ def count_members(places: Places, members: Ints, first: int, last: int) -> int:
 
 
 @kernel
-def list_members(places: Places, members: Ints, first: int, last: int, out: Ints, n: int, limit: int) -> int:
-    """Write the live rows of cluster members."""
+def list_members(places: Places, members: Ints, first: int, last: int, base: int, out: Ints, n: int, limit: int) -> int:
+    """Write the live rows of cluster members, plus `base`."""
     for at in range(first, last):
-        n = _list_run(places, places.member_row[members[at]], places.member_row[members[at] + 1], out, n, limit)
+        row, end = places.member_row[members[at]], places.member_row[members[at] + 1]
+        n = _list_run(places, row, end, base, out, n, limit)
     return n
 
 
@@ -191,5 +230,5 @@ def writing_speed(bits: Words, out: Ints) -> int:
     """Merely write the positions of a prepared bitmap's ones: the yardstick of the benchmarks."""
     n = 0
     for w in range(len(bits)):
-        n = _list_word(bits[w], w * 64, out, n, len(out))
+        n = _list_word(bits[w], w * 64, out, n, len(out), True)
     return n

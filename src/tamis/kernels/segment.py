@@ -1,75 +1,124 @@
-"""One segment against a run of encoded events: find, count, then list.
+"""One segment against a range of encoded events: find and count, then list.
 
-The caller cuts a batch into runs whose bitmaps fit the cache, calls `find` for each, makes room, and calls `write`.
+What an event satisfies in a block is either few rows, which are kept, or found again when it is listed: keeping whole
+bitmaps would cost more than that, for they would not fit the cache, while a block that is held against many events in a
+row does.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.blocks import WORDS, Blocks, Events, match_blocks
+from tamis.kernels.blocks import Blocks, Events, Scratch, choose, match_located
 from tamis.kernels.clusters import Clusters, match_clusters
 from tamis.kernels.jit import kernel
-from tamis.kernels.rows import Places, count_hits, count_members, list_hits, list_members
+from tamis.kernels.rows import SPILL, Places, count_block, count_members, list_block, list_members
 
-__all__ = ["find", "match_one", "write"]
+__all__ = ["FEW", "Finds", "Parts", "find", "list_found", "match_one"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
+
+FEW = 64
+"""Rows of one event in one block that are kept rather than found again."""
+_KEPT, _AGAIN = 1, 2
+
+
+class Parts(NamedTuple):
+    """What a segment matches with."""
+
+    blocks: Blocks
+    block_sizes: Ints
+    clusters: Clusters
+    places: Places
+
+
+class Finds(NamedTuple):
+    """What the events of a range were found to satisfy."""
+
+    touched: Flags  # block by block, per event: 0 if it satisfies nothing there, else how to list what it does
+    kept: Ints  # in the same order, where there are few rows: how many, and the rows
+    members: Ints  # of clusters, event by event
+    member_start: Longs  # per event, and one more: its first in `members`
 
 
 @kernel
 def find(
-    blocks: Blocks, sizes: Ints, clusters: Clusters, places: Places, events: Events, first: int, last: int,
-    hits: Words, touched: Flags, found: Ints, found_start: Longs, counts: Longs, work: Longs,
-) -> int:  # fmt: skip
-    """What events first to last satisfy: bitmaps in `hits`, cluster members in `found`, live rows in `counts`.
+    parts: Parts, events: Events, first: int, last: int, scratch: Scratch, finds: Finds, counts: Longs, work: Longs
+) -> int:
+    """Add the live rows that each of the events first to last satisfies to `counts`; fill `finds`.
 
-    The value is -1 if `found` is too short, 0 else.
+    The value is how much of `finds.kept` was used, or -1 if `finds.members` is too short and nothing was counted.
     """
-    match_blocks(blocks, sizes, events, first, last, hits, touched)
-    if match_clusters(clusters, events, first, last, found, found_start, work) < 0:
+    places, size = parts.places, last - first
+    if match_clusters(parts.clusters, events, first, last, finds.members, finds.member_start, work) < 0:
         return -1
-    for at in range(last - first):
-        members = count_members(places, found, found_start[at], found_start[at + 1])
-        counts[at] += count_hits(places, hits, touched, WORDS, len(sizes), at) + members
-    return 0
+    for at in range(size):
+        counts[at] += count_members(places, finds.members, finds.member_start[at], finds.member_start[at + 1])
+    used = 0
+    for block in range(len(parts.block_sizes)):
+        for at in range(size):
+            scratch.chosen[at] = first + at
+            finds.touched[block * size + at] = 0
+        for i in range(choose(parts.blocks, events, block, size, scratch)):
+            if not match_located(parts.blocks, parts.block_sizes, events, block, i, scratch):
+                continue
+            at = scratch.chosen[i] - first
+            count = count_block(places, scratch.hits, block)
+            counts[at] += count
+            finds.touched[block * size + at] = _AGAIN
+            if count <= FEW and used + 1 + FEW + SPILL <= len(finds.kept):
+                finds.touched[block * size + at] = _KEPT
+                finds.kept[used] = count
+                used = list_block(places, scratch.hits, block, 0, finds.kept, used + 1, len(finds.kept))
+    return used
 
 
 @kernel
-def write(
-    places: Places, block_count: int, hits: Words, touched: Flags, found: Ints, found_start: Longs,
+def list_found(
+    parts: Parts, events: Events, first: int, last: int, scratch: Scratch, finds: Finds,
     base: int, out: Ints, at: Longs, end: Longs,
 ) -> None:  # fmt: skip
-    """List the rows of each event from `out[at[event]]` on, `base` added to each; `at` moves on, up to `end`."""
-    for event in range(len(at)):
-        first = at[event]
-        n = list_hits(places, hits, touched, WORDS, block_count, event, out, first, end[event])
-        n = list_members(places, found, found_start[event], found_start[event + 1], out, n, end[event])
-        if base != 0:
-            for i in range(first, n):
-                out[i] += base
-        at[event] = n
+    """List what `find` found, `base` added to each row: event i's from `out[at[i]]` on; `at` moves on, up to `end`."""
+    size, used = last - first, 0
+    for block in range(len(parts.block_sizes)):
+        n = 0
+        for event in range(size):
+            how = finds.touched[block * size + event]
+            if how == _AGAIN:
+                scratch.chosen[n] = first + event
+                n += 1
+            elif how == _KEPT:
+                count, to = finds.kept[used], at[event]
+                for i in range(count):
+                    out[to + i] = finds.kept[used + 1 + i] + base
+                at[event] = to + count
+                used += 1 + count
+        for i in range(choose(parts.blocks, events, block, n, scratch)):
+            match_located(parts.blocks, parts.block_sizes, events, block, i, scratch)
+            event = scratch.chosen[i] - first
+            at[event] = list_block(parts.places, scratch.hits, block, base, out, at[event], end[event])
+    for event in range(size):
+        begin, past = finds.member_start[event], finds.member_start[event + 1]
+        at[event] = list_members(parts.places, finds.members, begin, past, base, out, at[event], end[event])
 
 
 @kernel
 def match_one(
-    blocks: Blocks, sizes: Ints, clusters: Clusters, places: Places, events: Events,
-    hits: Words, touched: Flags, found: Ints, found_start: Longs, out: Ints, work: Longs,
-) -> int:  # fmt: skip
+    parts: Parts, events: Events, scratch: Scratch, finds: Finds, out: Ints, at: Longs, counts: Longs, work: Longs
+) -> int:
     """The live rows of the one event there is; the value is their number.
 
-    -1 says that `found` is too short, a number below -1 how long `out` must be.
+    -1 says that `finds.members` is too short, a number below -1 how long `out` must be.
     """
-    match_blocks(blocks, sizes, events, 0, 1, hits, touched)
-    members = match_clusters(clusters, events, 0, 1, found, found_start, work)
-    if members < 0:
+    at[0], counts[0] = 0, 0
+    if find(parts, events, 0, 1, scratch, finds, counts, work) < 0:
         return -1
-    needed = count_hits(places, hits, touched, WORDS, len(sizes), 0) + count_members(places, found, 0, members)
-    if needed > len(out):
-        return -needed - 2
-    n = list_hits(places, hits, touched, WORDS, len(sizes), 0, out, 0, len(out))
-    return list_members(places, found, 0, members, out, n, len(out))
+    if counts[0] > len(out):
+        return -counts[0] - 2
+    list_found(parts, events, 0, 1, scratch, finds, 0, out, at, counts)
+    return counts[0]

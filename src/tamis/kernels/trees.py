@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import kernel
+from tamis.kernels.jit import allocating, kernel
 from tamis.kernels.verify import Bound, Tests, holds
 
 __all__ = ["Asks", "Points", "Tree", "build_tree", "walk_bits", "walk_tests"]
@@ -46,7 +46,7 @@ class Tree(NamedTuple):
     places: npt.NDArray[np.int64]
 
 
-@kernel
+@allocating
 def _longer(array: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     copy = np.empty(2 * len(array) + 16, array.dtype)
     copy[: len(array)] = array
@@ -65,7 +65,7 @@ def _done_first(rows: npt.NDArray[np.int32], low: int, high: int, asks: Asks, pl
     return at
 
 
-@kernel
+@allocating
 def _askers_first(
     rows: npt.NDArray[np.int32], low: int, high: int, asks: Asks, places: npt.NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -85,7 +85,7 @@ def _askers_first(
     return least, at
 
 
-@kernel
+@allocating
 def _with_room(nodes: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32]:
     if count < nodes.shape[1]:
         return nodes
@@ -94,7 +94,7 @@ def _with_room(nodes: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32
     return wider
 
 
-@kernel
+@allocating
 def build_tree(asks: Asks, rows: npt.NDArray[np.int32]) -> Tree:
     """The tree of these rows; node 0 is the root. `rows` is taken over and reordered."""
     places = asks.starts[:-1].copy()

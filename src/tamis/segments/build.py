@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels import block_building
-from tamis.kernels.blocks import WORDS, Blocks
+from tamis.kernels.blocks import MEMBERS, WORDS, Blocks
 from tamis.kernels.clusters import Clusters, find_buckets
 from tamis.kernels.conjunctions import Intervals
 from tamis.kernels.rows import Places
+from tamis.kernels.segment import Parts
 from tamis.model import Schema
 from tamis.segments.coding import Coded, Columns, code_reading, take
 from tamis.segments.homes import Access, Homes, choose_homes, key_points
@@ -19,10 +21,13 @@ from tamis.segments.reading import Reading
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import DEFAULT, Tuning
 
-__all__ = ["Layout", "build_layout"]
+__all__ = ["Layout", "build_layout", "living_bits"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
+
+_MOST_LAYERS = 16
+"""Conjunctions of more owners have their rows together, which is as good for many."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +46,23 @@ class Layout:
     """Rows whose conjunction compares attributes with each other."""
     counts: dict[str, int]
 
+    @property
+    def parts(self) -> Parts:
+        """For the kernels."""
+        return Parts(self.blocks, self.block_sizes, self.clusters, self.places)
+
 
 def build_layout(
     reading: Reading, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT
 ) -> Layout:
     coded = code_reading(reading, schema)
-    shared = np.diff(coded.owner_start) > 1
-    homes = choose_homes(coded.columns, coded.intervals, shared, statistics, tuning)
+    owners = np.diff(coded.owner_start)
+    homes = choose_homes(coded.columns, coded.intervals, owners, statistics, tuning)
     blocks, sizes = _build_blocks(coded, homes, tuning)
     clusters, filed = _build_clusters(coded, homes.accesses)
     places, owner, conjunction = _place_rows(coded, homes, filed)
     counts = {
-        "conjunctions": len(shared),
+        "conjunctions": len(owners),
         "in_blocks": int(sizes.sum()),
         "in_clusters": sum(len(one.conjunctions) for one in homes.accesses if one.hashed),
         "in_lists": sum(len(one.conjunctions) for one in homes.accesses if not one.hashed),
@@ -239,41 +249,77 @@ def _rest(coded: Coded, accesses: list[Access], conjunctions: Longs) -> Interval
 
 
 def _place_rows(coded: Coded, homes: Homes, filed: Longs) -> tuple[Places, Longs, Longs]:
-    """Rows block by block, then cluster member by member; the text and the conjunction of each row."""
+    """Rows block by block, then cluster member by member; the text and the conjunction of each row, -1 for none."""
     lengths = np.diff(coded.owner_start)
-    row = 0
-    block_row: list[int] = []
-    order: list[Longs] = []
-    for run in homes.single_blocks:
-        block_row.append(row)
-        padding = -len(run) % 64
-        order += [run, np.full(padding, -1, np.int64)]
-        row += len(run) + padding
-    grouped = np.concatenate(homes.group_blocks) if homes.group_blocks else np.empty(0, np.int64)
-    group_start = row + np.r_[0, np.cumsum(lengths[grouped])]
-    group_first = np.r_[0, np.cumsum([len(run) for run in homes.group_blocks])][:-1]
-    member_row = int(group_start[-1]) + np.r_[0, np.cumsum(lengths[filed])]
-    rest = np.concatenate([grouped, filed])
+    block_row = np.r_[0, np.cumsum([-(-len(run) // 64) * 64 for run in homes.single_blocks])].astype(np.int64)
+    groups = _place_groups(homes.group_blocks, lengths, int(block_row[-1]))
+    member_row = groups.end + np.r_[0, np.cumsum(lengths[filed])]
     total = int(member_row[-1])
-    conjunction = np.concatenate([*order, np.repeat(rest, lengths[rest])])
-    owner = np.full(total, -1, np.int64)
-    real = np.nonzero(conjunction[:row] >= 0)[0]
-    owner[real] = coded.owners[coded.owner_start[conjunction[real]]]
-    owner[row:] = _owners_of(coded, rest)
+    owner, conjunction = np.full(total, -1, np.int64), np.full(total, -1, np.int64)
+
+    def put(conjunctions: Longs, first_row: Longs, step: Longs) -> None:
+        """A conjunction's owners from its first row on, `step` rows apart."""
+        sizes = lengths[conjunctions]
+        nth = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        rows = np.repeat(first_row, sizes) + nth * np.repeat(step, sizes)
+        owner[rows] = coded.owners[np.repeat(coded.owner_start[conjunctions], sizes) + nth]
+        conjunction[rows] = np.repeat(conjunctions, sizes)
+
+    for run, row in zip(homes.single_blocks, block_row.tolist(), strict=False):
+        owner[row : row + len(run)] = coded.owners[coded.owner_start[run]]
+        conjunction[row : row + len(run)] = run
+    put(groups.conjunctions, groups.first_row, groups.step)
+    put(filed, member_row[:-1], np.ones(len(filed), np.int64))
     places = Places(
         len(homes.single_blocks),
-        np.array(block_row, np.int32),
-        group_start.astype(np.int32),
-        group_first.astype(np.int32),
+        block_row[:-1].astype(np.int32),
+        groups.layers.astype(np.int32),
+        groups.at.astype(np.int32),
+        groups.start.astype(np.int32),
         member_row.astype(np.int32),
-        np.full(total // 64 + 1 + WORDS, 0xFFFFFFFFFFFFFFFF, np.uint64),
+        living_bits(owner),
         0,
     )
     return places, owner, conjunction
 
 
-def _owners_of(coded: Coded, chosen: Longs) -> Longs:
-    """The owners of some conjunctions, one after another."""
-    lengths = np.diff(coded.owner_start)[chosen]
-    at = np.repeat(coded.owner_start[chosen] - np.r_[0, np.cumsum(lengths)][:-1], lengths)
-    return coded.owners[at + np.arange(int(lengths.sum()))]
+def living_bits(owner: Longs) -> npt.NDArray[np.uint64]:
+    """A one for each row that has an owner, and a block's worth of zeros past the end."""
+    bits = np.zeros(len(owner) // 64 + 1 + WORDS, np.uint64)
+    packed = np.packbits(owner >= 0, bitorder="little")
+    bits.view(np.uint8)[: len(packed)] = packed
+    return bits
+
+
+class _Groups(NamedTuple):
+    """Rows of the conjunctions of several owners in blocks, as `Places` wants them; `step` apart from `first_row`."""
+
+    conjunctions: Longs
+    first_row: Longs
+    step: Longs
+    layers: Longs
+    at: Longs
+    start: Longs
+    end: int
+
+
+def _place_groups(blocks: list[Longs], lengths: Longs, row: int) -> _Groups:
+    """Words in layers first, from `row` on; then the members of the others."""
+    none = np.empty(0, np.int64)
+    conjunctions = np.concatenate([none, *blocks])
+    bit = np.concatenate([none, *(number * MEMBERS + np.arange(len(run)) for number, run in enumerate(blocks))])
+    word = bit // 64
+    sizes = lengths[conjunctions]
+    layers, rows = np.zeros(len(blocks) * WORDS, np.int64), np.zeros(len(blocks) * WORDS, np.int64)
+    np.maximum.at(layers, word, sizes)
+    np.add.at(rows, word, sizes)
+    layers[(layers > _MOST_LAYERS) | (layers * 64 > rows * 1.25)] = 0
+    at = row + 64 * (np.cumsum(layers) - layers)
+    loose = layers[word] == 0
+    start = row + 64 * int(layers.sum()) + np.r_[0, np.cumsum(sizes[loose])]
+    first_row = at[word] + bit % 64
+    first_row[loose] = start[:-1]
+    step = np.where(loose, 1, 64)
+    members = np.bincount(word[loose], minlength=len(layers))
+    at = np.where(layers > 0, at, np.cumsum(members) - members)
+    return _Groups(conjunctions, first_row, step, layers, at, start, int(start[-1]))

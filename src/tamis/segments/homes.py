@@ -63,9 +63,10 @@ class _Points:
 
 
 def choose_homes(
-    columns: Columns, intervals: Intervals, shared: npt.NDArray[np.bool_], statistics: Statistics | None, tuning: Tuning
+    columns: Columns, intervals: Intervals, owners: Longs, statistics: Statistics | None, tuning: Tuning
 ) -> Homes:
-    """`shared` says of each conjunction whether it has several owners."""
+    """`owners` says how many owners each conjunction has."""
+    shared = owners > 1
     widths = [max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()]
     points = _points(columns, intervals, statistics)
     level = _levels(points, widths, tuning)
@@ -73,6 +74,7 @@ def choose_homes(
     slots = len(columns.slot_column)
     single, sparse = _fill_blocks(intervals, points, left[~shared[left]], slots, tuning)
     group, sparse_too = _fill_blocks(intervals, points, left[shared[left]], slots, tuning)
+    group = [run[np.argsort(owners[run], kind="stable")] for run in group]  # like sizes in a word: few layers go unused
     sparse = np.concatenate([sparse, sparse_too])
     return Homes(single, group, accesses + _sparse_accesses(columns, intervals, points, sparse, widths))
 

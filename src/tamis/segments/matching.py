@@ -1,15 +1,17 @@
-"""Several segments against one batch: runs of events whose bitmaps fit the cache, answers written once."""
+"""Several segments against one batch: first count what each event satisfies, then write all of it where it belongs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels import segment as kernels
-from tamis.kernels.blocks import WORDS, Events
+from tamis.kernels.blocks import Events, scratch_for
+from tamis.kernels.segment import Finds, find, list_found
 from tamis.segments.build import Layout
 
 __all__ = ["Work", "count_matches", "list_matches"]
@@ -17,106 +19,105 @@ __all__ = ["Work", "count_matches", "list_matches"]
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
-_CACHE_WORDS = 1 << 16
-"""Bitmaps of a run of events: half a MiB, so that they stay in the second-level cache."""
-_FIRST_FOUND = 1 << 18
+_AT_ONCE = 1024
+"""Events held against a block while it is in the cache."""
+_MEMBERS = 1 << 16
+_KEPT = 1 << 21
+"""Room for rows found in blocks where an event has few; past it they are found twice."""
 
 Work = npt.NDArray[np.int64]
 """Probes and candidates of clusters."""
 
 
-class _Run:
-    """Scratch for one thread: bitmaps and cluster members of a run of events, per segment."""
+class _Finder:
+    """A stretch of events against one segment."""
 
-    def __init__(self, layouts: Sequence[Layout], length: int) -> None:
-        self.layouts = layouts
-        self.hits = [np.empty(length * len(layout.block_sizes) * WORDS, np.uint64) for layout in layouts]
-        self.touched = [np.empty(length * len(layout.block_sizes), np.uint8) for layout in layouts]
-        self.found = [np.empty(_FIRST_FOUND, np.int32) for _ in layouts]
-        self.found_start = [np.zeros(length + 1, np.int64) for _ in layouts]
+    def __init__(self, layout: Layout, events: Events, first: int, last: int) -> None:
+        self._parts, self._events, self._range = layout.parts, events, (first, last)
+        self._scratch = scratch_for(layout.blocks, last - first)
+        self._finds: Finds | None = None
+
+    def find(self, counts: Longs, work: Work, members: Ints, kept: Ints) -> Ints:
+        """Add the live rows of each event to `counts`; the value is `members`, perhaps longer than before."""
+        first, last = self._range
+        touched = np.empty(len(self._parts.block_sizes) * (last - first), np.uint8)
+        member_start = np.empty(last - first + 1, np.int64)
+        before = work.copy()
+        while True:
+            finds = Finds(touched, kept, members, member_start)
+            used = find(self._parts, self._events, first, last, self._scratch, finds, counts, work)
+            if used >= 0:
+                break
+            members = np.empty(2 * len(members), np.int32)
+            work[:] = before
+        self._finds = Finds(touched, kept[:used].copy(), members[: member_start[-1]].copy(), member_start)
+        return members
+
+    def write(self, base: int, out: Ints, at: Longs, end: Longs) -> None:
+        assert self._finds is not None, "find comes first"
+        list_found(self._parts, self._events, *self._range, self._scratch, self._finds, base, out, at, end)
+
+
+class _Share:
+    """The events of one thread, stretch by stretch against all segments."""
+
+    def __init__(self, layouts: Sequence[Layout], encoded: Sequence[Events], first: int, last: int) -> None:
+        self._layouts, self._encoded = layouts, encoded
+        self._first = first
+        self._stretches = [(start, min(start + _AT_ONCE, last)) for start in range(first, last, _AT_ONCE)]
+        self._found: list[list[_Finder]] = []
+        self.counts = np.zeros(last - first, np.int64)
         self.work = np.zeros(2, np.int64)
 
-    def find(self, encoded: Sequence[Events], first: int, last: int, counts: Longs) -> None:
-        counts[:] = 0
-        for at, layout in enumerate(self.layouts):
-            while True:
-                before = counts.copy()
-                done = kernels.find(
-                    layout.blocks, layout.block_sizes, layout.clusters, layout.places, encoded[at], first, last,
-                    self.hits[at], self.touched[at], self.found[at], self.found_start[at], counts, self.work,
-                )  # fmt: skip
-                if done == 0:
-                    break
-                counts[:] = before
-                self.found[at] = np.empty(2 * len(self.found[at]), np.int32)
+    def find(self, *, keep: bool) -> None:
+        """Count the live rows of each event; `keep` what `write` needs."""
+        members, kept = np.empty(_MEMBERS, np.int32), np.empty(_KEPT if keep else 0, np.int32)
+        for first, last in self._stretches:
+            counts = self.counts[first - self._first : last - self._first]
+            finders = []
+            for layout, events in zip(self._layouts, self._encoded, strict=True):
+                finder = _Finder(layout, events, first, last)
+                members = finder.find(counts, self.work, members, kept)
+                finders.append(finder)
+            if keep:
+                self._found.append(finders)
 
-    def write(self, bases: Sequence[int], out: Ints, at: Longs, end: Longs) -> None:
-        for number, layout in enumerate(self.layouts):
-            kernels.write(
-                layout.places, len(layout.block_sizes), self.hits[number], self.touched[number], self.found[number],
-                self.found_start[number], bases[number], out, at, end,
-            )  # fmt: skip
-
-
-def _run_length(layouts: Sequence[Layout]) -> int:
-    blocks = max((len(layout.block_sizes) for layout in layouts), default=1)
-    return max(1, min(256, _CACHE_WORDS // (max(blocks, 1) * WORDS)))
+    def write(self, bases: Sequence[int], offsets: Longs, out: Ints) -> None:
+        """Event i's rows from `out[offsets[i]]` on, `bases[j]` added to segment j's."""
+        for (first, last), finders in zip(self._stretches, self._found, strict=True):
+            at, end = offsets[first:last].copy(), offsets[first + 1 : last + 1]
+            for finder, base in zip(finders, bases, strict=True):
+                finder.write(base, out, at, end)
 
 
 def count_matches(layouts: Sequence[Layout], encoded: Sequence[Events], size: int, work: Work) -> Longs:
     """Live rows per event."""
-    length = _run_length(layouts)
-    run = _Run(layouts, length)
-    counts = np.zeros(size, np.int64)
-    for first in range(0, size, length):
-        last = min(first + length, size)
-        run.find(encoded, first, last, counts[first:last])
-    work += run.work
-    return counts
+    share = _Share(layouts, encoded, 0, size)
+    share.find(keep=False)
+    work += share.work
+    return share.counts
 
 
 def list_matches(
     layouts: Sequence[Layout], encoded: Sequence[Events], size: int, bases: Sequence[int], work: Work, threads: int = 1
 ) -> tuple[Longs, Ints]:
     """Live rows of every event as compressed sparse rows, `bases[i]` added to segment i's."""
-    if threads > 1 and size > threads:
-        edges = np.linspace(0, size, threads + 1).astype(int).tolist()
-
-        def part(number: int) -> tuple[Longs, Ints]:
-            return _list(layouts, encoded, edges[number], edges[number + 1], bases, work)
-
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(part, range(threads)))
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part[0]) for part in parts]))])
-        return offsets.astype(np.int64), np.concatenate([part[1] for part in parts])
-    return _list(layouts, encoded, 0, size, bases, work)
-
-
-def _list(
-    layouts: Sequence[Layout], encoded: Sequence[Events], start: int, stop: int, bases: Sequence[int], work: Work
-) -> tuple[Longs, Ints]:
-    length = _run_length(layouts)
-    run = _Run(layouts, length)
-    offsets = np.zeros(stop - start + 1, np.int64)
-    out = np.empty(0, np.int32)
-    for first in range(start, stop, length):
-        last = min(first + length, stop)
-        counts = np.empty(last - first, np.int64)
-        run.find(encoded, first, last, counts)
-        done = first - start
-        np.cumsum(counts, out=offsets[done + 1 : done + 1 + len(counts)])
-        offsets[done + 1 : done + 1 + len(counts)] += offsets[done]
-        needed = int(offsets[done + len(counts)])
-        if needed > len(out):
-            out = _grown(out, needed, last - start, stop - start, int(offsets[done]))
-        run.write(bases, out, offsets[done : done + len(counts)].copy(), offsets[done + 1 : done + 1 + len(counts)])
-    work += run.work
-    return offsets, out[: offsets[-1]]
+    edges = np.linspace(0, size, max(1, min(threads, size)) + 1).astype(int).tolist()
+    shares = [_Share(layouts, encoded, first, last) for first, last in pairwise(edges)]
+    offsets = np.zeros(size + 1, np.int64)
+    _side_by_side([partial(share.find, keep=True) for share in shares])
+    np.cumsum(np.concatenate([share.counts for share in shares]), out=offsets[1:])
+    out = np.empty(int(offsets[-1]), np.int32)
+    _side_by_side([partial(share.write, bases, offsets, out) for share in shares])
+    for share in shares:
+        work += share.work
+    return offsets, out
 
 
-def _grown(out: Ints, needed: int, done: int, total: int, used: int) -> Ints:
-    """Room for what the whole batch will need if the rest is like what was seen, and a little more."""
-    room = needed if done == total else int(needed / done * total * 1.05) + 1024
-    grown = np.empty(max(room, needed), np.int32)
-    grown[:used] = out[:used]
-    return grown
+def _side_by_side(calls: Sequence[Callable[[], object]]) -> None:
+    """Each call in a thread of its own, the last in this one."""
+    with ThreadPoolExecutor(max(1, len(calls) - 1)) as pool:
+        others = [pool.submit(call) for call in calls[:-1]]
+        calls[-1]()
+        for other in others:
+            other.result()

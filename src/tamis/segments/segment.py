@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tamis.errors import LanguageError, LimitError
 from tamis.model import Schema, SubscriptionId
-from tamis.segments.build import Layout, build_layout
+from tamis.segments.build import Layout, build_layout, living_bits
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.reading import read_texts
 from tamis.segments.statistics import Statistics
@@ -157,12 +157,11 @@ def _with_the_rest(layout: Layout, count: int, rejected: list[int]) -> tuple[Lay
     lost[layout.owner[layout.owner >= 0]] = False
     lost[rejected] = False
     owner = np.concatenate([layout.owner, np.nonzero(lost)[0]])
-    alive = np.full(len(owner) // 64 + 65, 0xFFFFFFFFFFFFFFFF, np.uint64)
     linked = np.concatenate([layout.linked, np.zeros(int(lost.sum()), np.bool_)])
     canon = layout.canon
     if canon is not None:
         canon = np.concatenate([canon, np.arange(len(layout.owner), len(owner), dtype=np.int32)])
-    places = layout.places._replace(alive=alive)
+    places = layout.places._replace(alive=living_bits(owner))
     return replace(layout, places=places, owner=owner, linked=linked, canon=canon), owner
 
 

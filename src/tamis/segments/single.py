@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.blocks import WORDS, Events
-from tamis.kernels.segment import match_one
+from tamis.kernels.blocks import Events, Scratch, scratch_for
+from tamis.kernels.segment import Finds, match_one
 from tamis.model import Event
 from tamis.segments.segment import Segment
 
@@ -25,11 +25,14 @@ Ints = npt.NDArray[np.int32]
 @dataclass
 class _Buffers:
     codes: Ints
-    hits: npt.NDArray[np.uint64]
+    scratch: Scratch
     touched: npt.NDArray[np.uint8]
-    found: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
-    found_start: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    members: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
+    member_start: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    kept: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
     out: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
+    at: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
+    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
     work: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
 
 
@@ -50,10 +53,9 @@ class SingleMatcher:
     def _buffers(self) -> _Buffers:
         found: _Buffers | None = getattr(self._local, "buffers", None)
         if found is None:
-            blocks = len(self._segment.layout.block_sizes)
-            found = _Buffers(
-                np.zeros((1, self._width), np.int32), np.empty(blocks * WORDS, np.uint64), np.empty(blocks, np.uint8)
-            )
+            blocks = self._segment.layout.blocks
+            touched = np.empty(len(blocks.start) - 1, np.uint8)
+            found = _Buffers(np.zeros((1, self._width), np.int32), scratch_for(blocks, 1), touched)
             self._local.buffers = found
         return found
 
@@ -71,16 +73,15 @@ class SingleMatcher:
                 if len(values) > 1:
                     return None
                 codes[0, column[0]] = column[1].code(values[0])
-        layout = segment.layout
-        events = Events(codes, _NO_LISTS, _NO_LISTS)
+        parts, events = segment.layout.parts, Events(codes, _NO_LISTS, _NO_LISTS)
         while True:
+            finds = Finds(buffers.touched, buffers.kept, buffers.members, buffers.member_start)
             count = match_one(
-                layout.blocks, layout.block_sizes, layout.clusters, layout.places, events,
-                buffers.hits, buffers.touched, buffers.found, buffers.found_start, buffers.out, buffers.work,
-            )  # fmt: skip
+                parts, events, buffers.scratch, finds, buffers.out, buffers.at, buffers.counts, buffers.work
+            )
             if count >= 0:
                 return buffers.out[:count]
             if count == -1:
-                buffers.found = np.empty(2 * len(buffers.found), np.int32)
+                buffers.members = np.empty(2 * len(buffers.members), np.int32)
             else:
                 buffers.out = np.empty(64 - count, np.int32)
