@@ -104,6 +104,10 @@ class Engine:
 
     def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
+        if not isinstance(self._registry, PlainRegistry):
+            found = self._registry.match_mapping(event)
+            if found is not None:
+                return found
         read = self.schema.event(event)
         self._learn_events([read])
         return self._registry.match(read)

@@ -17,7 +17,7 @@ from tamis.kernels.clusters import Clusters, match_clusters
 from tamis.kernels.jit import kernel
 from tamis.kernels.rows import SPILL, Places, count_block, count_members, list_block, list_members
 
-__all__ = ["FEW", "Finds", "Parts", "find", "list_found", "match_one"]
+__all__ = ["FEW", "Finds", "Parts", "find", "list_found"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -105,20 +105,3 @@ def list_found(
     for event in range(size):
         begin, past = finds.member_start[event], finds.member_start[event + 1]
         at[event] = list_members(parts.places, finds.members, begin, past, base, out, at[event], end[event])
-
-
-@kernel
-def match_one(
-    parts: Parts, events: Events, scratch: Scratch, finds: Finds, out: Ints, at: Longs, counts: Longs, work: Longs
-) -> int:
-    """The live rows of the one event there is; the value is their number.
-
-    -1 says that `finds.members` is too short, a number below -1 how long `out` must be.
-    """
-    at[0], counts[0] = 0, 0
-    if find(parts, events, 0, 1, scratch, finds, counts, work) < 0:
-        return -1
-    if counts[0] > len(out):
-        return -counts[0] - 2
-    list_found(parts, events, 0, 1, scratch, finds, 0, out, at, counts)
-    return counts[0]

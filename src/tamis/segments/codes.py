@@ -46,7 +46,8 @@ class Dictionary:
         return list(self.constants.to_pylist() if isinstance(self.constants, pa.Array) else self.constants.tolist())
 
     @cached_property
-    def _known(self) -> dict[Any, int]:
+    def known(self) -> dict[Any, int]:
+        """Constant → its rank."""
         return {one: at for at, one in enumerate(self.listed)}
 
     @cached_property
@@ -72,7 +73,7 @@ class Dictionary:
 
     def place(self, data: Any) -> int:
         """Twice the rank, plus one if the value is a constant itself."""
-        known = self._known.get(data)
+        known = self.known.get(data)
         if known is not None:
             return 2 * known + 1
         return 2 * bisect_left(self.listed, data) if self.ordered else 0

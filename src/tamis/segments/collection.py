@@ -302,11 +302,37 @@ class Collection:
             found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
         return [id for _, id in sorted(found, key=lambda pair: pair[0])]
 
-    def _rows_of(self, segment: Segment, event: Event) -> Longs:
-        """The first rows of the subscriptions of a segment that one event satisfies."""
+    def match_mapping(self, raw: Mapping[str, object]) -> list[SubscriptionId] | None:
+        """The same for a mapping of plain values that need not be made an event; None if it must."""
+        snapshot = self.snapshot()
+        if snapshot.delta or self.schema.open:
+            return None
+        found: list[tuple[Longs, list[SubscriptionId]]] = []
+        for segment in snapshot.segments:
+            single = self._single(segment)
+            rows = single.rows_of_mapping(segment, raw) if single.plain and segment.layout.canon is None else None
+            if rows is None:
+                return None
+            if len(rows):
+                found.append((segment.sequence[rows], segment.ids.at(rows.astype(np.int64))))
+        if not snapshot.segments:
+            return None
+        self.work[2] += 1
+        if len(found) == 1:
+            order, ids = found[0]
+            return [ids[at] for at in order.argsort().tolist()] if len(ids) > 1 else ids
+        pairs = [pair for order, ids in found for pair in zip(order.tolist(), ids, strict=True)]
+        return [id for _, id in sorted(pairs, key=lambda pair: pair[0])]
+
+    def _single(self, segment: Segment) -> SingleMatcher:
         single = self._singles.get(segment.index)
         if single is None:
-            single = self._singles[segment.index] = SingleMatcher(segment)
+            single = self._singles[segment.index] = SingleMatcher(segment, self.schema)
+        return single
+
+    def _rows_of(self, segment: Segment, event: Event) -> Longs:
+        """The first rows of the subscriptions of a segment that one event satisfies."""
+        single = self._single(segment)
         rows = single.rows(segment, event) if single.plain else None
         if rows is None:
             batch = batch_of_events([event], self.schema)

@@ -39,7 +39,7 @@ from tamis.store.atomic import why, write_atomically
 __all__ = ["fingerprint", "open_segment", "save_segment", "sums_of"]
 
 _MAGIC = b"TAMSEG\0"
-_VERSION = 1
+_VERSION = 2
 _PREFIX_BYTES = 32
 _ALIGN = 64
 
@@ -162,13 +162,14 @@ def sums_of(path: Path) -> str:
             prefix = file.read(_PREFIX_BYTES)
     except OSError as error:
         raise SegmentError(f"expected a segment: {why(error)}", str(path)) from None
-    if prefix.startswith(_MAGIC) and prefix[7:8] > bytes([_VERSION]):
-        raise _newer(prefix[7], str(path))
+    if prefix.startswith(_MAGIC) and prefix[7:8] != bytes([_VERSION]):
+        raise _of_another(prefix[7], str(path))
     return prefix[16:].hex()
 
 
-def _newer(version: int, path: str) -> SegmentError:
-    return SegmentError(f"expected format {_VERSION}, found {version}; a newer Tamis may have written it", path)
+def _of_another(version: int, path: str) -> SegmentError:
+    age = "a newer" if version > _VERSION else "an older"
+    return SegmentError(f"expected format {_VERSION}, found {version}; {age} Tamis may have written it", path)
 
 
 def _read_header(
@@ -178,7 +179,7 @@ def _read_header(
     if len(prefix) < _PREFIX_BYTES or not prefix.startswith(_MAGIC):
         raise SegmentError("expected a segment, found another kind of file", path)
     if prefix[7] != _VERSION:
-        raise _newer(prefix[7], path)
+        raise _of_another(prefix[7], path)
     length = int.from_bytes(prefix[8:16], "little")
     text = content[_PREFIX_BYTES : _PREFIX_BYTES + min(length, len(content))].tobytes()
     if len(text) != length or xxhash.xxh3_64_digest(text) != prefix[16:24]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -222,6 +222,10 @@ class SegmentRegistry:
 
     def match(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match(event)
+
+    def match_mapping(self, raw: Mapping[str, object]) -> list[SubscriptionId] | None:
+        """The answer to a mapping of plain values; None if it must be read as an event first."""
+        return self.collection.match_mapping(raw)
 
     def match_many(self, events: Sequence[Event]) -> Found:
         return self.match_batch(batch_of_events(events, self.schema))

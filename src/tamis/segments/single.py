@@ -1,62 +1,81 @@
 """One event against one segment, without the columns a batch is made of.
 
 The same kernels, called once; codes are looked up value by value. Buffers are kept from call to call, one set per
-thread.
+thread, and the kernel finds them and the segment in one table.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.blocks import Events, Scratch, scratch_for
-from tamis.kernels.segment import Finds, match_one
-from tamis.model import Event
+from tamis.kernels.blocks import scratch_for
+from tamis.kernels.segment import Finds
+from tamis.kernels.single import ALIVE, ANY_DEAD, Buffers, match_one, single_table
+from tamis.model import EVENT_TYPE, Event, Schema
+from tamis.segments.plain import Reader, plain_readers
 from tamis.segments.segment import Segment
 
 __all__ = ["SingleMatcher"]
 
 Ints = npt.NDArray[np.int32]
 
-
-@dataclass
-class _Buffers:
-    codes: Ints
-    scratch: Scratch
-    touched: npt.NDArray[np.uint8]
-    members: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
-    member_start: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
-    kept: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
-    out: Ints = field(default_factory=lambda: np.empty(4096, np.int32))
-    at: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
-    counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
-    work: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
-
-
+_ROOM = 4096
 _NO_LISTS = np.zeros(1, np.int32)
+_MOST_SHAPES = 1000
+
+
+class _Desk:
+    """What one thread matches with; all of it is in the table."""
+
+    def __init__(self, segment: Segment, width: int, members: int = _ROOM, out: int = _ROOM) -> None:
+        self._parts = segment.layout.parts
+        self._scratch = scratch_for(self._parts.blocks, 1)
+        touched, kept = np.empty(len(self._parts.block_sizes), np.uint8), np.empty(_ROOM, np.int32)
+        self.finds = Finds(touched, kept, np.empty(members, np.int32), np.zeros(2, np.int64))
+        one, other, work = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(2, np.int64)
+        self.buffers = Buffers(np.zeros(width, np.int32), np.empty(out, np.int32), one, other, work, _NO_LISTS)
+        self.alive = self._parts.places.alive
+        self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
+
+    def look_at(self, segment: Segment) -> None:
+        """The same segment, perhaps with more dead."""
+        places = segment.layout.places
+        if places.alive is not self.alive:
+            self.alive = places.alive
+            self.table[ALIVE] = places.alive.ctypes.data
+        self.table[ANY_DEAD] = places.any_dead
+
+
+class _Shape(NamedTuple):
+    """How to read mappings of the same names and types: the codes to start from, then a reader for each value."""
+
+    codes: Ints
+    readers: list[tuple[int, Reader]]
 
 
 class SingleMatcher:
     """Made once per segment and kept with it."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, schema: Schema) -> None:
         self._segment = segment
+        self._schema = schema
         columns = segment.layout.columns
         self._columns = {name: (at, codes) for at, (name, codes) in enumerate(columns.attributes.items())}
         self._width = max(columns.count, 1)
         self.plain = not columns.links
         self._local = threading.local()
+        self._shapes: dict[object, _Shape | None] = {}
 
-    def _buffers(self) -> _Buffers:
-        found: _Buffers | None = getattr(self._local, "buffers", None)
+    def _desk(self, segment: Segment) -> _Desk:
+        found: _Desk | None = getattr(self._local, "desk", None)
         if found is None:
-            blocks = self._segment.layout.blocks
-            touched = np.empty(len(blocks.start) - 1, np.uint8)
-            found = _Buffers(np.zeros((1, self._width), np.int32), scratch_for(blocks, 1), touched)
-            self._local.buffers = found
+            found = self._local.desk = _Desk(segment, self._width)
+        found.look_at(segment)
         return found
 
     def rows(self, segment: Segment, event: Event) -> Ints | None:
@@ -64,24 +83,64 @@ class SingleMatcher:
 
         `segment` is this one, perhaps with more dead.
         """
-        buffers = self._buffers()
-        codes = buffers.codes
+        desk = self._desk(segment)
+        codes = desk.buffers.codes
         codes[:] = 0
         for name, values in event.values.items():
             column = self._columns.get(name)
             if column is not None:
                 if len(values) > 1:
                     return None
-                codes[0, column[0]] = column[1].code(values[0])
-        parts, events = segment.layout.parts, Events(codes, _NO_LISTS, _NO_LISTS)
+                codes[column[0]] = column[1].code(values[0])
+        return self._match(segment, desk)
+
+    def rows_of_mapping(self, segment: Segment, raw: Mapping[str, object]) -> Ints | None:
+        """The same for a mapping of plain values; None if it must be read as an event first.
+
+        Names and types decide which checks an event needs: they are made once for every shape, those of values always.
+        """
+        if type(raw) is not dict:
+            return None
+        shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from type to type
+        try:
+            known = self._shapes[shape]
+        except KeyError:
+            known = self._learn_shape(shape, raw)
+        except TypeError:  # a list of event types is no key
+            return None
+        if known is None:
+            return None
+        desk = self._desk(segment)
+        codes = desk.buffers.codes
+        codes[:] = known.codes
+        for (column, read), found in zip(known.readers, raw.values(), strict=True):
+            code = read(found)
+            if code < 0:
+                return None
+            if column >= 0:
+                codes[column] = code
+        return self._match(segment, desk)
+
+    def _learn_shape(self, shape: object, raw: Mapping[str, object]) -> _Shape | None:
+        event = self._schema.event(raw)  # whatever is wrong with it is said here
+        readers = plain_readers(self._schema, raw, self._columns)
+        known = None
+        if readers is not None:
+            codes = np.zeros(self._width, np.int32)
+            for name, (column, of) in self._columns.items():
+                if name in event.values and raw.get(name) is None:  # the only event type need not be named
+                    codes[column] = of.code(event.values[name][0])
+            known = _Shape(codes, readers)
+        if len(self._shapes) < _MOST_SHAPES:
+            self._shapes[shape] = known
+        return known
+
+    def _match(self, segment: Segment, desk: _Desk) -> Ints:
         while True:
-            finds = Finds(buffers.touched, buffers.kept, buffers.members, buffers.member_start)
-            count = match_one(
-                parts, events, buffers.scratch, finds, buffers.out, buffers.at, buffers.counts, buffers.work
-            )
+            count = match_one(desk.table)
             if count >= 0:
-                return buffers.out[:count]
-            if count == -1:
-                buffers.members = np.empty(2 * len(buffers.members), np.int32)
-            else:
-                buffers.out = np.empty(64 - count, np.int32)
+                return desk.buffers.out[:count]
+            codes, members, out = desk.buffers.codes, len(desk.finds.members), len(desk.buffers.out)
+            desk = _Desk(segment, self._width, 2 * members if count == -1 else members, max(out, 64 - count))
+            desk.buffers.codes[:] = codes
+            self._local.desk = desk

@@ -1,0 +1,119 @@
+"""A mapping of plain values takes a short cut to its codes: the same answers, and the same words for what is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import random
+
+import pytest
+
+from tamis import Engine, Schema, TamisError
+from tamis.language import parse
+from tamis.model import Reference
+from tests.segments.histories import registry
+from tests.strategies import Dice, make_event, make_schema, make_test
+
+PLAIN = (
+    None,
+    0,
+    1,
+    3,
+    -(2**70),
+    True,
+    2.5,
+    1.0,
+    -0.0,
+    math.nan,
+    math.inf,
+    "",
+    "a",
+    "zzz",
+    "é",
+    "\ud800",
+    "XVI",
+    [1, 2],
+)
+
+
+def outcome(engine: Engine, event: dict[str, object]) -> object:
+    try:
+        return engine.match(event)
+    except TamisError as error:
+        return type(error), str(error)
+
+
+def one_test(dice: Dice, schema: Schema) -> str:
+    return make_test(dice, schema, dice.one(schema.names()))
+
+
+def is_short(text: str, schema: Schema) -> bool:
+    """Whether a segment of it has one row per subscription and compares no attributes."""
+    conjunctions = parse(text, schema)
+    return len(conjunctions) == 1 and not any(isinstance(one.operand, Reference) for one in conjunctions[0])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_short_cut_and_the_long_way_agree(part: int) -> None:
+    taken = seen = 0
+    for seed in range(part * 60, part * 60 + 60):
+        dice = Dice(random.Random(seed).randrange)
+        schema = make_schema(dice)
+        engine, oracle = Engine(schema), Engine(schema, algorithm="naive")
+        texts = [(n, f"{one_test(dice, schema)} and {one_test(dice, schema)}") for n in range(12)]
+        texts = [pair for pair in texts if is_short(pair[1], schema)]
+        for one in (engine, oracle):
+            one.subscribe_many(texts)
+        registry(engine).collection.flush()
+        events = [make_event(dice, schema) for _ in range(4)]
+        for event in list(events):
+            flat = {name: value for name, value in event.items() if not isinstance(value, dict | list)}
+            events += [flat, dict(flat)]
+            events += [flat | {dice.one([*flat, *schema.names(), "unknown"]): dice.one(PLAIN)} for _ in range(12)]
+        for event in events + events:
+            assert outcome(engine, event) == outcome(oracle, event), (seed, event, texts)
+            with contextlib.suppress(TamisError):
+                taken += registry(engine).match_mapping(event) is not None
+            seen += 1
+
+    assert taken > seen / 20
+
+
+@pytest.fixture
+def engine() -> Engine:
+    schema = Schema.loads(
+        '[attributes]\nprice = { type = "integer", min = 0, max = 100 }\nname = "string"\nother = "number"\n'
+        'colour = { type = "enumerated", values = ["red", "green"] }\n'
+    )
+    engine = Engine(schema)
+    engine.subscribe_many([(1, "price >= 10"), (2, "colour = 'red'"), (3, "name < 'm'"), (4, "price > 90")])
+    return engine
+
+
+def test_what_is_wrong_is_said_after_a_good_event_of_the_same_shape(engine: Engine) -> None:
+    good = {"price": 95, "colour": "red", "name": "a", "other": 1.5}
+    assert engine.match(good) == [1, 2, 3, 4]
+    assert registry(engine).match_mapping(good) == [1, 2, 3, 4]
+
+    for name, wrong in (("price", 101), ("colour", "blue"), ("name", "\ud800"), ("other", math.nan)):
+        with pytest.raises(TamisError, match=name):
+            engine.match(good | {name: wrong})
+
+
+def test_the_dead_are_not_found_by_the_short_cut(engine: Engine) -> None:
+    event = {"price": 95}
+    assert engine.match(event) == [1, 4]
+    engine.unsubscribe(1)
+    assert registry(engine).match_mapping(event) == [4]
+    engine.unsubscribe(4)
+    assert registry(engine).match_mapping(event) == []
+
+
+def test_answers_longer_than_any_before_make_room() -> None:
+    engine = Engine(Schema.loads('[attributes]\na = "integer"\nb = "integer"\n'))
+    engine.subscribe_many(
+        [(n, f"a >= {n}") for n in range(9_000)] + [(9_000 + n, f"b = {n % 2}") for n in range(9_000)]
+    )
+
+    assert engine.match({"a": 3}) == [0, 1, 2, 3]
+    assert engine.match({"a": 9_999, "b": 1}) == [*range(9_000), *range(9_001, 18_000, 2)]
