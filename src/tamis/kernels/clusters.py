@@ -174,7 +174,7 @@ def match_clusters(
 
     The value is their number, or -1 if `found` is too short. `work` counts probes and candidates.
     """
-    n = 0
+    n = np.int64(0)  # a literal's type would be tried, and compiled, first
     for event in range(first, last):
         found_start[event - first] = n
         codes = events.codes[event]

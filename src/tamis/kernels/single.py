@@ -108,9 +108,10 @@ def match_one(table: Longs) -> int:
         ints_at(table, _OUT), longs_at(table, _AT), longs_at(table, _COUNTS), longs_at(table, _WORK)
     )  # fmt: skip
     at[0], counts[0] = 0, 0
-    if find(parts, events, 0, 1, scratch, finds, counts, work) < 0:
+    first = at[0]  # a variable: for a literal Numba would compile everything again
+    if find(parts, events, first, first + 1, scratch, finds, counts, work) < 0:
         return -1
     if counts[0] > len(out):
         return -counts[0] - 2
-    list_found(parts, events, 0, 1, scratch, finds, 0, out, at, counts)
+    list_found(parts, events, first, first + 1, scratch, finds, first, out, at, counts)
     return counts[0]
