@@ -251,7 +251,7 @@ def main() -> None:
     print(f"numpy {np.__version__}, pyarrow {pa.__version__}, seed {SEED}, {REPEATS} repeats, one thread unless said")
     print(f"{'figure':<58} {'ratio':>9}   {'spread':^20} {'must reach':<14}")
     scale = 10 if quick else 1
-    dense(1_000_000 // scale, 200, 20)
+    dense(1_000_000 // scale, 1_000 // scale, 20)
     mixed(800_000 // scale, 1_000)
     selective((100_000 // scale, 800_000 // scale) if quick else (100_000, 800_000, 3_200_000), 1_000)
     light(100_000 // scale, 1_000, 20)
@@ -259,7 +259,7 @@ def main() -> None:
     one_at_a_time(1_000_000 // scale, 20_000 // scale)
     build_and_open(1_000_000 // scale)
     if not quick:
-        dense(5_000_000, 50, 5)
+        dense(5_000_000, 300, 5)  # 1,000 events would have 3.5 GB of answers
         mixed(3_200_000, 1_000)
 
 

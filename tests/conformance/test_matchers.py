@@ -14,7 +14,7 @@ from tamis import Engine
 from tamis.matchers import MATCHERS
 from tests.conformance.histories import History, histories, replay
 
-_EXAMPLES = int(os.environ.get("TAMIS_EXAMPLES", "20"))
+_EXAMPLES = int(os.environ.get("TAMIS_EXAMPLES", "100"))
 _SLOW_TO_DRAW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 

@@ -33,7 +33,7 @@ def _read(text: str, schema: Schema) -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @example("\ud800", True)
 @example("a = '\udfff'", True)
 @example("((((", True)
@@ -44,13 +44,13 @@ def test_any_text_is_read_or_refused(text: str, is_open: bool) -> None:
 
 
 @given(st.lists(st.sampled_from(_WORDS), max_size=12), st.sampled_from([" ", ""]), st.booleans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_any_heap_of_words_is_read_or_refused(words: list[str], between: str, is_open: bool) -> None:
     _read(between.join(words), Schema(open=is_open))
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_an_expression_with_a_piece_cut_out_is_read_or_refused(data: st.DataObject) -> None:
     schema = make_schema(Dice(lambda sides: data.draw(st.integers(0, sides - 1))))
     text = data.draw(expressions(schema))

@@ -65,7 +65,7 @@ def _holds(schema: Schema, conjunctions: list[Conjunction] | tuple[Conjunction, 
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_a_normal_form_matches_what_the_expression_matches(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     text = data.draw(expressions(schema))
@@ -88,7 +88,7 @@ def _crowded(draw: st.DrawFn) -> tuple[Schema, str, Event]:
 
 
 @given(_crowded())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_many_tests_of_one_attribute_merge_without_changing_their_meaning(case: tuple[Schema, str, Event]) -> None:
     schema, text, event = case
     raw, simplified = parse_raw(text, schema), parse(text, schema)
@@ -99,7 +99,7 @@ def test_many_tests_of_one_attribute_merge_without_changing_their_meaning(case: 
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_normal_form_is_its_own_normal_form(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     simplified = parse(data.draw(expressions(schema)), schema)

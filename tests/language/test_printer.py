@@ -15,7 +15,7 @@ OPEN = Schema(open=True)
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_a_printed_normal_form_reads_as_itself(data: st.DataObject) -> None:
     schema = data.draw(schemas())
     subscription = parse(data.draw(expressions(schema)), schema)
@@ -35,7 +35,7 @@ def test_every_single_predicate_prints_as_it_was_meant(data: st.DataObject) -> N
 
 
 @given(st.text(min_size=1).filter(lambda name: name.isascii() or not any(0xD800 <= ord(c) < 0xE000 for c in name)))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_name_and_any_text_survive_printing(name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"', "'" + name.replace("'", "''") + "'"
     subscription = parse(f"{quoted[0]} = {quoted[1]}", OPEN)

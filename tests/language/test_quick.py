@@ -12,7 +12,7 @@ from tamis.language.quick import QuickCheck
 from tests.strategies import expressions, schemas
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_a_sure_expression_parses_and_can_match(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -25,7 +25,7 @@ def test_a_sure_expression_parses_and_can_match(data: st.DataObject) -> None:
 _PIECES = ["a", "b", " ", "and", "AND ", "=", "<", ">=", "'x'", "''", "12", "-3", "or", "(", "not ", "'", "\n", "in"]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(text=st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
 def test_what_is_sure_among_scraps_of_text_parses(text: str) -> None:
     schema = Schema(open=True)

@@ -68,7 +68,7 @@ def _or_refused(read: Callable[[], object]) -> object:
 
 
 @given(schemas(), st.one_of(st.dictionaries(st.one_of(_NAMES, _TEXT), _PYTHON, max_size=4), _PYTHON))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_any_python_object_is_an_event_or_refused(schema: Schema, raw: Any) -> None:
     event = _or_refused(lambda: read_event(schema, raw))
 
@@ -85,7 +85,7 @@ def test_any_json_is_an_event_or_refused(schema: Schema, tree: Any) -> None:
 
 
 @given(st.one_of(_TEXT, st.binary(), st.text(alphabet='{}[]":,0123456789.eE+-truefalsn \\u', max_size=30)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @example(b"\xff\xfe{\x00")
 @example("\ufeff{}")
 @example('{"a": ' + "9" * 5000 + "}")

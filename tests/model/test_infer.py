@@ -89,7 +89,7 @@ def test_no_samples_are_an_error() -> None:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_an_inferred_schema_accepts_its_samples_and_survives_toml(data: st.DataObject) -> None:
     samples = data.draw(st.lists(raw_events(Schema(open=True)), min_size=1, max_size=6))
     typed = [sample for sample in samples if "event_type" in sample]
@@ -109,7 +109,7 @@ _JSON = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(["a", "b", "event_type", "a.b"]), _JSON, max_size=3), max_size=4))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_samples_give_a_schema_that_accepts_them_or_an_error(samples: list[dict[str, object]]) -> None:
     try:
         schema = Schema.infer(samples)

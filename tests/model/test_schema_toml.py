@@ -16,7 +16,7 @@ from tests.strategies import schemas
 
 
 @given(schemas())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_toml_loses_nothing_not_even_the_order(schema: Schema) -> None:
     read = Schema.loads(schema.dumps())
 
@@ -206,7 +206,7 @@ def _is_toml(document: dict[str, object]) -> bool:
         st.one_of(st.dictionaries(_WORDS, _TREES, max_size=3), _TREES),
     ).filter(_is_toml)
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_document_is_a_schema_or_refused(document: dict[str, object]) -> None:
     _load(tomli_w.dumps(document))
 
@@ -227,6 +227,6 @@ def test_any_document_is_a_schema_or_refused(document: dict[str, object]) -> Non
         },
     )
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_domain_is_one_or_refused(domain: dict[str, object]) -> None:
     _load(tomli_w.dumps({"domains": {"d": domain}, "attributes": {"a": "d"}}))
