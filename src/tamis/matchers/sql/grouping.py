@@ -39,9 +39,9 @@ class SqlGrouping(SqlStrategy):
     indexes = (
         "CREATE INDEX subs_by_sid ON subs (sid)",
         "CREATE INDEX preds_by_pid ON preds (pid)",
-        "CREATE INDEX subs_preds_by_pid ON subs_preds (pid)",
         "CREATE INDEX subs_preds_by_sid ON subs_preds (sid)",
     )
+    joins = ("CREATE INDEX subs_preds_by_pid ON subs_preds (pid)",)
     query = _QUERY
 
     def _store(self, batch: Batch, asked: Batch) -> None:

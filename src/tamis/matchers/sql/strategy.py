@@ -41,12 +41,15 @@ class SqlStrategy(Algorithm):
 
     tables: tuple[str, ...]
     indexes: tuple[str, ...]
+    """What removal looks up, so that it never reads a whole table."""
+    joins: tuple[str, ...] = ()
+    """Further indexes that the query can use."""
     query: str
 
     def __init__(self, schema: Schema, url: str = "duckdb:", database: Database | None = None) -> None:
         super().__init__(schema)
         self._database = database if database is not None else open_database(url)
-        for statement in self.tables + (self.indexes if self._database.indexes else ()):
+        for statement in self.tables + self.indexes + (self.joins if self._database.joins else ()):
             self._database.run(statement.format(text=self._database.text))
         self._asks = np.empty(0, np.bool_)
         self._asked = np.empty(0, np.int32)
