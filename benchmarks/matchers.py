@@ -80,9 +80,7 @@ def _print_ratio(algorithm: str, given: Load) -> None:
 
 
 def _loading(given: Load, subscriptions: int) -> None:
-    print(
-        f"\nw4, {subscriptions:,} subscriptions: seconds to load, milliseconds per event and per removal, bytes per subscription"
-    )
+    print(f"\nw4, {subscriptions:,} subscriptions: seconds to load, milliseconds each, bytes per subscription")
     print(f"{'algorithm':<20} {'load s':>8} {'first ms':>10} {'event ms':>10} {'remove ms':>10} {'bytes':>8}")
     for algorithm in MATCHERS:
         if algorithm not in _NOT_HERE:
