@@ -1,6 +1,6 @@
 """Predicate indexes: how their searches grow, and what the PB+tree costs on disk.
 
-    python -m benchmarks.indexes            10^3 to 10^6 predicates, about ten minutes
+    python -m benchmarks.indexes            10^3 to 10^6 predicates, and 6 × 10^6 under a cap; a quarter of an hour
     python -m benchmarks.indexes --quick    10^3 to 10^5, about a minute
 
 Times are processor time of this process, as the machine may be shared, in microseconds: the median of the searches,

@@ -16,10 +16,13 @@ from __future__ import annotations
 import math
 import struct
 import sys
+from collections.abc import Sequence
+
+import numpy as np
 
 from tamis.model import Kind, Value
 
-__all__ = ["encode"]
+__all__ = ["encode", "encode_many"]
 
 _DOUBLE, _BITS = struct.Struct(">d"), struct.Struct(">Q")
 _TOP, _ALL = 1 << 63, (1 << 64) - 1
@@ -35,6 +38,16 @@ def encode(value: Value) -> bytes:
     floor = _floor(int(data))
     missing = int(data) - int(floor) if math.isfinite(floor) else int(data)
     return _double(floor) + _whole(missing)
+
+
+def encode_many(values: Sequence[Value]) -> list[bytes]:
+    """The same for many; where all are doubles, as most are, by a few operations on arrays."""
+    data = [value.data for value in values]
+    if not all(isinstance(one, float) or (isinstance(one, int) and -_EXACT <= one <= _EXACT) for one in data):
+        return [encode(value) for value in values]
+    bits = (np.array(data, np.float64) + 0.0).view(np.uint64)
+    packed = np.where(bits & np.uint64(_TOP), ~bits, bits | np.uint64(_TOP)).astype(">u8").tobytes()
+    return [packed[at : at + 8] for at in range(0, len(packed), 8)]
 
 
 def _double(number: float) -> bytes:

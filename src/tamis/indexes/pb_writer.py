@@ -115,13 +115,13 @@ class Writer(Reader):
         return aims
 
     def _point_open(self, leaf: Node) -> None:
-        """The pointers that new items could not inherit: from one side's, or from the head of the list."""
+        """The pointers that new items could not inherit: from the item before, or the first there is, or the head."""
         for which in LISTS:
             pointers = leaf.extra[which]
-            for item in np.flatnonzero(pointers == 0).tolist():
-                known = np.flatnonzero(pointers[item:])
-                after = int(pointers[item + known[0]]) if len(known) else which
-                pointers[item] = self._cover(int(pointers[item - 1]) if item else after, leaf.key(item))
+            opened, known = np.flatnonzero(pointers == 0).tolist(), np.flatnonzero(pointers)
+            first = int(pointers[known[0]]) if len(known) else which
+            for item in opened:
+                pointers[item] = self._cover(int(pointers[item - 1]) if item else first, leaf.key(item))
 
     def _cover(self, number: int, key: bytes) -> int:
         """The node responsible for the key, from one near it: the last whose low is not above the key."""
