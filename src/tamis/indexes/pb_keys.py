@@ -22,7 +22,7 @@ import numpy as np
 
 from tamis.model import Kind, Value
 
-__all__ = ["encode", "encode_many"]
+__all__ = ["encode", "encode_many", "floor_double"]
 
 _DOUBLE, _BITS = struct.Struct(">d"), struct.Struct(">Q")
 _TOP, _ALL = 1 << 63, (1 << 64) - 1
@@ -35,7 +35,7 @@ def encode(value: Value) -> bytes:
         return str(data).encode()
     if isinstance(data, float) or -_EXACT <= int(data) <= _EXACT:
         return _double(float(data) + 0.0)  # adding zero makes -0.0 zero
-    floor = _floor(int(data))
+    floor = floor_double(int(data))
     missing = int(data) - int(floor) if math.isfinite(floor) else int(data)
     return _double(floor) + _whole(missing)
 
@@ -55,7 +55,7 @@ def _double(number: float) -> bytes:
     return _BITS.pack(int(bits) ^ (_ALL if bits & _TOP else _TOP))
 
 
-def _floor(whole: int) -> float:
+def floor_double(whole: int) -> float:
     """The greatest double that is not above; minus infinity below all of them."""
     try:
         near = float(whole)
