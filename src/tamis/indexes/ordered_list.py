@@ -13,14 +13,12 @@ Costs, n constants, six operators: search, insert and delete O(6 n), walking ite
 
 from __future__ import annotations
 
-import math
 from array import array
 
 import numpy as np
 
-from tamis.indexes.base import SIX, Ids, Key, MemoryIndex
+from tamis.indexes.base import SIX, Ids, Key, MemoryIndex, double
 from tamis.indexes.buckets import Buckets
-from tamis.indexes.pb_keys import floor_double
 from tamis.kernels.gather import chain, skip
 from tamis.model import Domain, Operator, Value
 
@@ -52,7 +50,7 @@ class OrderedList(MemoryIndex):
 
     def _link(self, before: int, key: Key) -> int:
         self._keys.append(key)
-        self._doubles.append(_double(key))
+        self._doubles.append(double(key))
         self._next.append(self._next[before])
         self._next[before] = len(self._keys) - 1
         return len(self._keys) - 1
@@ -61,7 +59,7 @@ class OrderedList(MemoryIndex):
         """The last item with a smaller constant, or the head; and how many items were looked at."""
         keys, following = self._keys, self._next
         links, doubles = np.frombuffer(following, np.int32), np.frombuffer(self._doubles, np.float64)
-        before, passed = skip(links, doubles, self._head[operator], _double(key))
+        before, passed = skip(links, doubles, self._head[operator], double(key))
         item, steps = following[before], passed + 1
         while item != _END and keys[item] < key:
             before, item, steps = item, following[item], steps + 1
@@ -79,7 +77,7 @@ class OrderedList(MemoryIndex):
             self._buckets.extend()
             return self._link(before, key)
         item = self._free.pop()
-        self._keys[item], self._doubles[item] = key, _double(key)
+        self._keys[item], self._doubles[item] = key, double(key)
         self._next[item] = self._next[before]
         self._next[before] = item
         return item
@@ -128,12 +126,5 @@ class OrderedList(MemoryIndex):
             assert [self._keys[item] for item in items] == keys, "each list has its constants in order"
             assert all(self._buckets.count[item] for item in items), "no item without ids"
             doubles = [self._doubles[item] for item in items]
-            assert np.array_equal(doubles, [_double(key) for key in keys], equal_nan=True), "each has its double"
+            assert np.array_equal(doubles, [double(key) for key in keys], equal_nan=True), "each has its double"
         assert int(self._buckets.count.sum()) == len(self._held), "as many ids as predicates"
-
-
-def _double(key: Key) -> float:
-    """The greatest double not above a number; not a number for a string, so that nothing is below it."""
-    if isinstance(key, float):
-        return key
-    return floor_double(key) if isinstance(key, int) else math.nan

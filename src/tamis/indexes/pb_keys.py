@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import math
 import struct
-import sys
 from collections.abc import Sequence
 
 import numpy as np
 
+from tamis.indexes.base import double
 from tamis.model import Kind, Value
 
-__all__ = ["encode", "encode_many", "floor_double"]
+__all__ = ["encode", "encode_many"]
 
 _DOUBLE, _BITS = struct.Struct(">d"), struct.Struct(">Q")
 _TOP, _ALL = 1 << 63, (1 << 64) - 1
@@ -35,7 +35,7 @@ def encode(value: Value) -> bytes:
         return str(data).encode()
     if isinstance(data, float) or -_EXACT <= int(data) <= _EXACT:
         return _double(float(data) + 0.0)  # adding zero makes -0.0 zero
-    floor = floor_double(int(data))
+    floor = double(int(data))
     missing = int(data) - int(floor) if math.isfinite(floor) else int(data)
     return _double(floor) + _whole(missing)
 
@@ -53,15 +53,6 @@ def encode_many(values: Sequence[Value]) -> list[bytes]:
 def _double(number: float) -> bytes:
     (bits,) = _BITS.unpack(_DOUBLE.pack(number))
     return _BITS.pack(int(bits) ^ (_ALL if bits & _TOP else _TOP))
-
-
-def floor_double(whole: int) -> float:
-    """The greatest double that is not above; minus infinity below all of them."""
-    try:
-        near = float(whole)
-    except OverflowError:
-        return sys.float_info.max if whole > 0 else -math.inf
-    return near if near <= whole else math.nextafter(near, -math.inf)
 
 
 def _whole(number: int) -> bytes:
