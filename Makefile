@@ -35,7 +35,7 @@ test-long: setup  ## The tests that take minutes to hours
 
 test-postgres: $(READY)  ## The tests of the SQL matchers on PostgreSQL: TAMIS_POSTGRES=postgresql://user@host/name
 	@test -n "$(TAMIS_POSTGRES)" || { echo "Name a database: make test-postgres TAMIS_POSTGRES=postgresql://user@host/name" >&2; exit 2; }
-	TAMIS_POSTGRES=$(TAMIS_POSTGRES) $(BIN)/pytest -m postgres
+	TAMIS_POSTGRES='$(TAMIS_POSTGRES)' $(BIN)/pytest -m postgres
 
 check: $(READY)  ## Style, types, architecture
 	$(BIN)/ruff check

@@ -1,6 +1,6 @@
 """Predicate indexes: how their searches grow, and what the PB+tree costs on disk.
 
-    python -m benchmarks.indexes            10^3 to 10^6 predicates, about ten minutes
+    python -m benchmarks.indexes            10^3 to 10^6 predicates, and 6 × 10^6 under a cap; a quarter of an hour
     python -m benchmarks.indexes --quick    10^3 to 10^5, about a minute
 
 Times are processor time of this process, as the machine may be shared, in microseconds: the median of the searches,
@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.capped import capped_group, searched
 from benchmarks.cold import evict, private_bytes, resident_pages
 from tamis.errors import LimitError
 from tamis.indexes import INDEXES, SIX, PredicateIndex
@@ -33,6 +34,10 @@ from tamis.model import Integer, Kind, Number, Operator, Value
 SEED = 20_260
 DOMAIN = Integer(0, 99_999)
 BATCH = 10_000
+LARGE = 6
+"""The index under a cap has so many times the other ones' predicates."""
+ROOM_BYTES = 16 << 20
+"""For the pages of a file, beside a process's own memory."""
 
 Predicates = list[tuple[int, Operator, Value]]
 
@@ -155,24 +160,59 @@ def cold(home: Path, what: str, count: int = 21) -> None:
     print(f"{what:10} satisfied {found:8,}, which fill {least:5,} pages; pages read {read:5,}; counted {visited:5,}")
 
 
-def capped(home: Path, count: int = 60) -> None:
+def large(home: Path, size: int, operators: tuple[Operator, ...]) -> int:
+    """An index with as many constants to choose from as predicates, built in large transactions; its bytes."""
+    index = PbTree(Number(), home)
+    random, chunk = np.random.default_rng(SEED), size // 12
+    for first in range(0, size, chunk):
+        chosen = random.integers(len(operators), size=chunk).tolist()
+        constants = random.integers(size, size=chunk).tolist()
+        ids = range(first, first + chunk)
+        index.insert_many(
+            [(id, operators[o], Value(Kind.NUMBER, c)) for id, o, c in zip(ids, chosen, constants, strict=True)]
+        )
+    used = index.bytes_used()
+    index.close()
+    return used
+
+
+def capped(home: Path, size: int, operators: tuple[Operator, ...], count: int = 40) -> None:
+    """Searches by a process that may have its own memory and ROOM_BYTES for pages, in an index larger than both."""
+    used = large(home, size, operators)
+    cap = searched(home, size, 2)["own_bytes"] + ROOM_BYTES
+    evict(home / "data.mdb")
+    with capped_group(cap) as group:
+        if group is None:
+            print("no control group can be made here, so nothing is capped: the file is put out of memory instead")
+            evicting(home, size, used)
+            return
+        rows = searched(home, size, count, group)["searches"]
+        most = group.most_bytes()
+    found, read, visited = np.median(rows, axis=0).astype(int)
+    name = "equality" if operators == (Operator.EQ,) else "mixed"
+    print(f"{name:9} {size:,} predicates, index {used / 1e6:.0f} MB, {used / cap:.1f} times the cap of "
+          f"{cap / 1e6:.0f} MB (control group, page cache included; {most / 1e6:.0f} MB at most)")  # fmt: skip
+    print(f"{'':9} satisfied {found:,}, which fill {-(-4 * found // 4096):,} pages; "
+          f"pages from disk {read:,}; counted {visited:,}", flush=True)  # fmt: skip
+
+
+def evicting(home: Path, below: int, used_bytes: int, count: int = 60) -> None:
     """A tenth of the index may be in memory: when a search leaves more there, all is put out before the next."""
-    file, own = home / "data.mdb", private_bytes()
+    file, used = home / "data.mdb", used_bytes // 4096
     evict(file)
-    index = PbTree(DOMAIN, home)
-    used = index.bytes_used() // 4096
+    index = PbTree(Number(), home)
     read, most, evictions, there = 0, 0, 0, resident_pages(file)
-    for value in values(count):
-        index.search(value)
+    for value in np.random.default_rng(SEED + 1).integers(below, size=count).tolist():
+        index.search(Value(Kind.NUMBER, value))
         now = resident_pages(file)
         read, most, there = read + max(now - there, 0), max(most, now), now
         if now > used // 10:
             index.close()
             evict(file)
-            index, there, evictions = PbTree(DOMAIN, home), resident_pages(file), evictions + 1
+            index, there, evictions = PbTree(Number(), home), resident_pages(file), evictions + 1
     index.close()
-    print(f"index {used:,} pages, never more than {most:,} in memory (1/{used / most:.1f}), put out {evictions} times")
-    print(f"{read / count:.0f} pages read per search; own memory +{(private_bytes() - own) / 1e6:.0f} MB", flush=True)
+    print(f"index {used:,} pages, never more than {most:,} in memory (1/{used / most:.1f}), put out {evictions} times; "
+          f"{read / count:.0f} pages read per search", flush=True)  # fmt: skip
 
 
 def disk(size: int) -> None:
@@ -187,7 +227,8 @@ def disk(size: int) -> None:
         cold(home / "mixed", "mixed")
         cold(home / "equal", "equality")
         print("\n## PB+tree under a cap\n")
-        capped(home / "mixed")
+        capped(home / "large equality", LARGE * size, (Operator.EQ,))
+        capped(home / "large mixed", LARGE * size, SIX)
     finally:
         shutil.rmtree(home)
 

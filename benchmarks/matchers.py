@@ -1,9 +1,10 @@
 """Matchers against C++ and against each other: `python -m benchmarks.matchers [--quick]`.
 
 First the algorithms that have a C++ reference, on the workloads of their papers: the ratio is the reference's time by
-ours, so that 0.5 means half as fast. Then every algorithm on W4: how long it takes to load, and to match an event.
-Times are processor time of one thread, so that a busy machine does not decide, except where a database has threads of
-its own. Repeats of both sides alternate; the best of each makes the ratio, and the spread is printed beside it.
+ours, so that 0.5 means half as fast. Then every algorithm on W4: how long it takes to load, to match an event, and to
+remove a subscription. Times are processor time of one thread, so that a busy machine does not decide, except where a
+database has threads of its own. Repeats of both sides alternate; the best of each makes the ratio, and the spread is
+printed beside it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _SEED = 1
 _REPEATS = 5
 _NOT_HERE = ("naive", "adaptive")
 """The oracle takes seconds per event; the adaptive engine has a benchmark of its own."""
+_REMOVALS = 100
+"""Subscriptions taken out one by one, evenly from all."""
 _SLOW = {"sql-sequential": 2, "sql-grouping": 3}
 """Events for those that take a second for one."""
 
@@ -77,8 +80,8 @@ def _print_ratio(algorithm: str, given: Load) -> None:
 
 
 def _loading(given: Load, subscriptions: int) -> None:
-    print(f"\nw4, {subscriptions:,} subscriptions: seconds to load, milliseconds per event, bytes per subscription")
-    print(f"{'algorithm':<20} {'load s':>8} {'first ms':>10} {'event ms':>10} {'bytes':>8}")
+    print(f"\nw4, {subscriptions:,} subscriptions: seconds to load, milliseconds each, bytes per subscription")
+    print(f"{'algorithm':<20} {'load s':>8} {'first ms':>10} {'event ms':>10} {'remove ms':>10} {'bytes':>8}")
     for algorithm in MATCHERS:
         if algorithm not in _NOT_HERE:
             started = time.perf_counter()
@@ -99,7 +102,9 @@ def _print_loading(algorithm: str, given: Load) -> None:
     events = given.events[: _SLOW.get(algorithm, 20)]
     best = min(_seconds(lambda: matcher.match_many(events), clock) for _ in range(1 if slow else 3))
     size = matcher.stats().bytes / len(given.entries)
-    shown = f"{seconds:8.2f} {1000 * first:10.2f} {1000 * best / len(events):10.3f} {size:8.0f}"
+    gone = [given.entries[at][0] for at in range(0, len(given.entries), len(given.entries) // _REMOVALS)]
+    removal = _seconds(lambda: [matcher.remove([key]) for key in gone], clock) / len(gone)
+    shown = f"{seconds:8.2f} {1000 * first:10.2f} {1000 * best / len(events):10.3f} {1000 * removal:10.3f} {size:8.0f}"
     print(f"{algorithm:<20} {shown}", flush=True)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tamis import Engine, Schema
-from tests.strategies import expressions, raw_events, schemas
+from tests.strategies import Dice, expressions, make_event, make_expression, raw_events, schemas
 
-__all__ = ["History", "histories", "replay"]
+__all__ = ["History", "histories", "make_history", "replay"]
 
 _IDS = ("ann", "bob", 1, 2, "1")
 
@@ -37,6 +37,24 @@ def histories(draw: st.DrawFn, most_steps: int = 8) -> History:
     steps = draw(st.lists(step, max_size=most_steps))
     last = draw(st.lists(raw_events(schema), min_size=1, max_size=4))
     return History(schema, (("subscribe", first), *steps, ("match", last)))
+
+
+def make_history(dice: Dice, schema: Schema, steps: int = 6) -> History:
+    """The same by rolling dice, which takes a fraction of the time; half of the steps subscribe, a third match."""
+    made: list[tuple[Any, ...]] = [("subscribe", _pairs(dice, schema, 5))]
+    for _ in range(steps):
+        match dice.roll(6):
+            case 0 | 1 | 2:
+                made.append(("subscribe", _pairs(dice, schema, 1 + dice.roll(4))))
+            case 3:
+                made.append(("unsubscribe", dice.one(_IDS)))
+            case _:
+                made.append(("match", [make_event(dice, schema) for _ in range(3)]))
+    return History(schema, (*made, ("match", [make_event(dice, schema) for _ in range(3)])))
+
+
+def _pairs(dice: Dice, schema: Schema, count: int) -> list[tuple[str | int, str]]:
+    return [(dice.one(_IDS), make_expression(dice, schema)) for _ in range(count)]
 
 
 def replay(history: History, algorithm: str, **options: Any) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from tamis.errors import LimitError
 from tamis.indexes import INDEXES, time_index
-from tamis.indexes.pb_keys import encode
+from tamis.indexes.pb_keys import encode, encode_many
 from tamis.indexes.table import MOST_VALUES, Table
 from tamis.indexes.time_index import TimeIndex
 from tamis.model import Enumerated, Integer, Kind, Number, Operator, String, Timestamp, Value
@@ -61,6 +61,15 @@ def test_keys_on_disk_sort_as_their_numbers_do() -> None:
     assert len(set(keys)) == len(keys)
     assert encode(Value(Kind.NUMBER, -0.0)) == encode(Value(Kind.NUMBER, 0))
     assert encode(Value(Kind.NUMBER, 2.0**53)) == encode(Value(Kind.NUMBER, 2**53))
+
+
+@pytest.mark.parametrize("most", [2**53, 10**500])
+def test_many_keys_are_those_of_each(most: int) -> None:
+    values = [Value(Kind.NUMBER, number) for number in (*NUMBERS, -0.0, 3, -3.25) if abs(number) <= most]
+
+    assert encode_many(values) == [encode(value) for value in values]
+    assert encode_many([]) == []
+    assert encode_many([Value(Kind.STRING, "é"), Value(Kind.STRING, "")]) == ["é".encode(), b""]
 
 
 def test_the_table_of_indexes_imports_no_structure_until_it_is_built() -> None:

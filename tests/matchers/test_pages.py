@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tamis.matchers import MATCHERS
+from tamis.model import Schema
 
 _ROOT = Path(__file__).parents[2]
 _ELSEWHERE = {"adaptive"}
@@ -30,15 +31,27 @@ def test_an_algorithm_has_its_page(name: str) -> None:
     assert [section for section in _SECTIONS if section not in page] == []
 
 
-@pytest.mark.parametrize("name", _OF_PAPERS)
-def test_the_file_that_a_page_names_begins_with_its_paper(name: str) -> None:
+def _file(name: str) -> str:
     path = re.search(r"`(src/tamis/matchers/[\w/]+\.py)`", _page(name))
     assert path is not None
+    return path[1]
 
-    docstring = ast.get_docstring(ast.parse((_ROOT / path[1]).read_text(encoding="utf-8"))) or ""
+
+@pytest.mark.parametrize("name", _OF_PAPERS)
+def test_the_file_that_a_page_names_begins_with_its_paper(name: str) -> None:
+    docstring = ast.get_docstring(ast.parse((_ROOT / _file(name)).read_text(encoding="utf-8"))) or ""
 
     assert re.search(r"ToPSS|Le Subscribe|RAPIDMatch", docstring.splitlines()[0])
     assert "Cost: match" in docstring
+
+
+def test_every_algorithm_has_a_file_of_its_own() -> None:
+    files = {name: _file(name) for name in _OF_PAPERS}
+
+    assert len(set(files.values())) == len(files), files
+    for name, file in files.items():
+        module = type(MATCHERS[name](Schema(open=True))).__module__
+        assert file == f"src/{module.replace('.', '/')}.py"
 
 
 @pytest.mark.parametrize("name", _OF_PAPERS)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tamis import Engine, OptionError
+from tamis.matchers.sql.databases import DuckDb
 from tamis.matchers.sql.keys import key
 from tamis.model import Number, String, Untyped, value_of
 from tests.conformance.histories import History, histories, replay
@@ -48,6 +50,53 @@ def test_sqlite_has_the_naive_answers(algorithm: str, history: History) -> None:
 @given(history=histories(most_steps=4))
 def test_postgresql_has_the_naive_answers(algorithm: str, history: History) -> None:
     replay(history, algorithm, url=os.environ["TAMIS_POSTGRES"])
+
+
+@_BOTH
+def test_removal_in_duckdb_looks_rows_up_and_scans_none(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of every deletion, of one subscription and of many, as DuckDB carried it out."""
+    database, plans = DuckDb(), []
+    monkeypatch.setattr(database, "_connection", _Explaining(database._connection, plans))
+    engine = Engine(algorithm=algorithm, database=database)
+    engine.subscribe_many([(n, f"a = {n} and b < {n}") for n in range(1000)])
+
+    engine.unsubscribe(17)
+    engine.subscribe_many([(n, f"c = {n}") for n in range(300, 600)])
+
+    assert len(plans) >= 4
+    assert [plan for plan in plans if "Index Scan" not in plan or "Sequential Scan" in plan] == []
+    assert engine.match({"a": [17, 18], "b": 1, "c": 300}) == [18, 300]
+
+
+class _Explaining:
+    """A connection that keeps the plan of each deletion; only when carried out does it say how rows were found."""
+
+    def __init__(self, connection: Any, plans: list[str]) -> None:
+        self._connection, self._plans = connection, plans
+
+    def execute(self, statement: str, *parameters: Any) -> Any:
+        if statement.startswith("DELETE"):
+            explained = self._connection.execute(f"EXPLAIN ANALYZE {statement}", *parameters).fetchall()
+            self._plans.append(explained[0][1])
+        return self._connection.execute(statement, *parameters)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+@_BOTH
+def test_rows_that_are_gone_leave_duckdb_in_the_end(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tamis.matchers.sql.databases._LEAST_DEAD", 100)
+    database = DuckDb()
+    engine = Engine(algorithm=algorithm, database=database)
+    texts = [(n, f"a = {n} and b < {n}") for n in range(200)]
+
+    for _ in range(8):
+        engine.subscribe_many(texts)
+
+    sizes = database.numbers("SELECT estimated_size FROM duckdb_tables()", [])
+    assert sizes.max() <= 4 * 400
+    assert engine.match({"a": 5, "b": 1}) == [5]
 
 
 @_BOTH

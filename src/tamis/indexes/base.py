@@ -19,6 +19,7 @@ value satisfy? Contract, tested for every entry of `INDEXES` by `tests/conforman
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ import numpy.typing as npt
 from tamis.errors import LimitError
 from tamis.model import Operator, Value
 
-__all__ = ["SIX", "Ids", "IndexMaker", "Key", "MemoryIndex", "PredicateIndex"]
+__all__ = ["SIX", "Ids", "IndexMaker", "Key", "MemoryIndex", "PredicateIndex", "double"]
 
 Ids: TypeAlias = npt.NDArray[np.int32]
 
@@ -44,6 +45,19 @@ class Key(Protocol):
     def __lt__(self, other: Any, /) -> bool: ...
 
     def __hash__(self) -> int: ...
+
+
+def double(key: Key) -> float:
+    """The greatest double that is not above a number; not a number if it is a string."""
+    if isinstance(key, float):
+        return key
+    if not isinstance(key, int):
+        return math.nan
+    try:
+        near = float(key)
+    except OverflowError:
+        return sys.float_info.max if key > 0 else -math.inf
+    return near if near <= key else math.nextafter(near, -math.inf)
 
 
 class PredicateIndex(Protocol):

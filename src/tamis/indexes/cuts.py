@@ -10,12 +10,13 @@ A value v satisfies `[low, high)` when `low <= before(v) < high`. Cuts are tuple
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
-from tamis.indexes.base import Key
+from tamis.indexes.base import Key, double
 from tamis.model import Operator
 
-__all__ = ["HIGHEST", "LOWEST", "Cut", "Interval", "before", "intervals"]
+__all__ = ["HIGHEST", "LOWEST", "Cut", "Interval", "before", "intervals", "number"]
 
 Cut: TypeAlias = tuple[int, Key, int] | tuple[int]
 Interval: TypeAlias = tuple[Cut, Cut]
@@ -26,6 +27,11 @@ HIGHEST: Cut = (1,)
 
 def before(key: Key) -> Cut:
     return (0, key, 0)
+
+
+def number(cut: Cut) -> float:
+    """A cut's constant as `double` has it, and the outermost cuts as infinite."""
+    return double(cut[1]) if len(cut) == 3 else cut[0] * math.inf
 
 
 def intervals(operator: Operator, key: Key) -> tuple[Interval, ...]:

@@ -39,28 +39,20 @@ class GroupedFilter(MemoryIndex):
         self._equal, self._unequal = HashedIds(by[Operator.EQ]), HashedIds(by[Operator.NE])
         self._greater = _Tree(by[Operator.GT], by[Operator.GE])
         self._less = _Tree(by[Operator.LT], by[Operator.LE])
+        self._parts: dict[Operator, HashedIds | _Half] = {
+            Operator.EQ: self._equal,
+            Operator.NE: self._unequal,
+            Operator.GT: _Half(self._greater, _STRICT),
+            Operator.GE: _Half(self._greater, _OR_EQUAL),
+            Operator.LT: _Half(self._less, _STRICT),
+            Operator.LE: _Half(self._less, _OR_EQUAL),
+        }
 
     def _put(self, id: int, operator: Operator, key: Key) -> None:
-        match operator:
-            case Operator.EQ:
-                self._equal.add(key, id)
-            case Operator.NE:
-                self._unequal.add(key, id)
-            case Operator.GT | Operator.GE:
-                self._greater.add(key, _OR_EQUAL if operator is Operator.GE else _STRICT, id)
-            case _:
-                self._less.add(key, _OR_EQUAL if operator is Operator.LE else _STRICT, id)
+        self._parts[operator].add(key, id)
 
     def _take(self, id: int, operator: Operator, key: Key) -> None:
-        match operator:
-            case Operator.EQ:
-                self._equal.remove(key, id)
-            case Operator.NE:
-                self._unequal.remove(key, id)
-            case Operator.GT | Operator.GE:
-                self._greater.remove(key, _OR_EQUAL if operator is Operator.GE else _STRICT, id)
-            case _:
-                self._less.remove(key, _OR_EQUAL if operator is Operator.LE else _STRICT, id)
+        self._parts[operator].remove(key, id)
 
     def search(self, value: Value) -> Ids:
         key = value.data
@@ -128,3 +120,16 @@ class _Tree:
         self._tree.check()
         self._buckets.check()
         assert sum(not self._alive(node) for node in range(len(self._tree))) == self._empty, "empty nodes are counted"
+
+
+class _Half:
+    """The strict, or the other, buckets of a tree."""
+
+    def __init__(self, tree: _Tree, kind: int) -> None:
+        self._tree, self._kind = tree, kind
+
+    def add(self, key: Key, id: int) -> None:
+        self._tree.add(key, self._kind, id)
+
+    def remove(self, key: Key, id: int) -> None:
+        self._tree.remove(key, self._kind, id)

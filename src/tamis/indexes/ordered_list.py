@@ -5,6 +5,8 @@ list. It is the paper's general scheme, the one its table is measured against.
 
 Deviations. One item per constant, with a bucket of ids, where the paper has one item per predicate (its predicates are
 unique). The paper's hash table from attribute names to lists is the business of whoever holds one index per attribute.
+Beside each number stands the greatest double not above it: a kernel walks along those as far as they differ from the
+value's, and the last steps, or all where constants are strings, compare the constants themselves.
 
 Costs, n constants, six operators: search, insert and delete O(6 n), walking item by item; memory O(n).
 """
@@ -15,9 +17,9 @@ from array import array
 
 import numpy as np
 
-from tamis.indexes.base import SIX, Ids, Key, MemoryIndex
+from tamis.indexes.base import SIX, Ids, Key, MemoryIndex, double
 from tamis.indexes.buckets import Buckets
-from tamis.kernels.gather import chain
+from tamis.kernels.gather import chain, skip
 from tamis.model import Domain, Operator, Value
 
 __all__ = ["OrderedList"]
@@ -35,6 +37,7 @@ class OrderedList(MemoryIndex):
         self._head = {operator: at for at, operator in enumerate(SIX)}
         self._keys: list[Key] = [0] * len(SIX)
         self._next = array("i", [_END] * len(SIX))
+        self._doubles = array("d", [0.0] * len(SIX))
         item: dict[tuple[Operator, Key], int] = {}
         for operator in SIX:
             before = self._head[operator]
@@ -47,6 +50,7 @@ class OrderedList(MemoryIndex):
 
     def _link(self, before: int, key: Key) -> int:
         self._keys.append(key)
+        self._doubles.append(double(key))
         self._next.append(self._next[before])
         self._next[before] = len(self._keys) - 1
         return len(self._keys) - 1
@@ -54,8 +58,9 @@ class OrderedList(MemoryIndex):
     def _before(self, operator: Operator, key: Key) -> tuple[int, int]:
         """The last item with a smaller constant, or the head; and how many items were looked at."""
         keys, following = self._keys, self._next
-        before, steps = self._head[operator], 1
-        item = following[before]
+        links, doubles = np.frombuffer(following, np.int32), np.frombuffer(self._doubles, np.float64)
+        before, passed = skip(links, doubles, self._head[operator], double(key))
+        item, steps = following[before], passed + 1
         while item != _END and keys[item] < key:
             before, item, steps = item, following[item], steps + 1
         return before, steps
@@ -72,7 +77,7 @@ class OrderedList(MemoryIndex):
             self._buckets.extend()
             return self._link(before, key)
         item = self._free.pop()
-        self._keys[item] = key
+        self._keys[item], self._doubles[item] = key, double(key)
         self._next[item] = self._next[before]
         self._next[before] = item
         return item
@@ -110,7 +115,7 @@ class OrderedList(MemoryIndex):
         }[operator]
 
     def _bytes(self) -> int:
-        return 12 * len(self._keys) + self._buckets.bytes_used()
+        return 20 * len(self._keys) + self._buckets.bytes_used()
 
     def check(self) -> None:
         self._buckets.check()
@@ -120,4 +125,6 @@ class OrderedList(MemoryIndex):
             items = chain(links, self._next[self._head[operator]], _END).tolist()
             assert [self._keys[item] for item in items] == keys, "each list has its constants in order"
             assert all(self._buckets.count[item] for item in items), "no item without ids"
+            doubles = [self._doubles[item] for item in items]
+            assert np.array_equal(doubles, [double(key) for key in keys], equal_nan=True), "each has its double"
         assert int(self._buckets.count.sum()) == len(self._held), "as many ids as predicates"

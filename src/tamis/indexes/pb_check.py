@@ -61,17 +61,17 @@ def _check_list(nodes: list[Node], expected: _Items) -> None:
     assert nodes[0].low == b"", "the head starts at the least key"
     for node, following in pairwise(nodes):
         assert node.low < following.low, "nodes ascend"
-        assert all(key < following.low for key in node.keys), "a node's keys lie before the next node"
+        assert all(key < following.low for key in node.all_keys()), "a node's keys lie before the next node"
     for node in nodes:
-        assert all(node.low <= key for key in node.keys), "a node's keys are not below its low"
-        assert node.keys or node is nodes[0], "no node but the head is empty"
+        assert all(node.low <= key for key in node.all_keys()), "a node's keys are not below its low"
+        assert len(node) or node is nodes[0], "no node but the head is empty"
     assert _items(nodes) == {key: sorted(ids) for key, ids in expected.items()}, "a list has its predicates"
 
 
 def _check_leaves(leaves: list[Node], lists: dict[int, list[Node]], uses: dict[bytes, int], expected: _Items) -> None:
-    keys = [key for leaf in leaves for key in leaf.keys]
+    keys = [key for leaf in leaves for key in leaf.all_keys()]
     assert keys == sorted(uses), "the leaves have each constant once, in order"
-    assert all(leaf.keys for leaf in leaves) or len(leaves) == 1, "no leaf is empty but an only one"
+    assert all(len(leaf) for leaf in leaves) or len(leaves) == 1, "no leaf is empty but an only one"
     counts = [int(count) for leaf in leaves for count in leaf.extra[0]]
     assert counts == [uses[key] for key in keys], "each item counts its predicates"
     assert _items(leaves, empty=False) == {key: sorted(ids) for key, ids in expected.items()}, "SidSets are right"
@@ -92,9 +92,9 @@ def _items(nodes: list[Node], *, empty: bool = True) -> _Items:
     found: _Items = {}
     for node in nodes:
         start = 0
-        for key, count in zip(node.keys, node.counts.tolist(), strict=True):
+        for key, count in zip(node.all_keys(), node.counts().tolist(), strict=True):
             assert key not in found, "a key is in one node"
             if count or empty:
-                found[key] = sorted(node.ids[start : start + count].tolist())
+                found[key] = sorted(node.items.ids[start : start + count].tolist())
             start += count
     return found

@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import math
 import struct
-import sys
+from collections.abc import Sequence
 
+import numpy as np
+
+from tamis.indexes.base import double
 from tamis.model import Kind, Value
 
-__all__ = ["encode"]
+__all__ = ["encode", "encode_many"]
 
 _DOUBLE, _BITS = struct.Struct(">d"), struct.Struct(">Q")
 _TOP, _ALL = 1 << 63, (1 << 64) - 1
@@ -32,23 +35,24 @@ def encode(value: Value) -> bytes:
         return str(data).encode()
     if isinstance(data, float) or -_EXACT <= int(data) <= _EXACT:
         return _double(float(data) + 0.0)  # adding zero makes -0.0 zero
-    floor = _floor(int(data))
+    floor = double(int(data))
     missing = int(data) - int(floor) if math.isfinite(floor) else int(data)
     return _double(floor) + _whole(missing)
+
+
+def encode_many(values: Sequence[Value]) -> list[bytes]:
+    """The same for many; where all are doubles, as most are, by a few operations on arrays."""
+    data = [value.data for value in values]
+    if not all(isinstance(one, float) or (isinstance(one, int) and -_EXACT <= one <= _EXACT) for one in data):
+        return [encode(value) for value in values]
+    bits = (np.array(data, np.float64) + 0.0).view(np.uint64)
+    packed = np.where(bits & np.uint64(_TOP), ~bits, bits | np.uint64(_TOP)).astype(">u8").tobytes()
+    return [packed[at : at + 8] for at in range(0, len(packed), 8)]
 
 
 def _double(number: float) -> bytes:
     (bits,) = _BITS.unpack(_DOUBLE.pack(number))
     return _BITS.pack(int(bits) ^ (_ALL if bits & _TOP else _TOP))
-
-
-def _floor(whole: int) -> float:
-    """The greatest double that is not above; minus infinity below all of them."""
-    try:
-        near = float(whole)
-    except OverflowError:
-        return sys.float_info.max if whole > 0 else -math.inf
-    return near if near <= whole else math.nextafter(near, -math.inf)
 
 
 def _whole(number: int) -> bytes:

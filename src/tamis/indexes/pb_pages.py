@@ -14,7 +14,6 @@ responsible for constants from `low` up to `high`; an empty `high` in a leaf, or
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,9 +23,9 @@ from xxhash import xxh3_64_intdigest
 
 from tamis.errors import SegmentError
 from tamis.indexes.base import Ids
-from tamis.kernels.packed_keys import place
+from tamis.kernels.packed_keys import Items, merge, place
 
-__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored", "damaged", "parts", "read_ids"]
+__all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored", "damaged", "items_of", "parts", "read_ids"]
 
 LEAF_ROWS, LIST_ROWS = 4, 0
 SHORT = 500
@@ -119,127 +118,153 @@ class Stored:
         return self.ids[int(ends[first - 1]) if first else 0 : int(ends[last - 1]) if last else 0]
 
     def take_apart(self) -> Node:
-        packed = bytes(self._rest[self._keys :])
+        extra = np.frombuffer(self._rest, np.uint32, self.rows * self.items, _SUM.size + 8 * self.items)
         return Node(
             self.number,
             self.previous,
             self.next,
             self.low,
             self.high,
-            [packed[first:last] for first, last in pairwise([0, *self._numbers(1).tolist()])],
-            np.diff(self._numbers(0), prepend=np.uint32(0)).astype(np.int64),
-            self.ids.copy(),
-            np.array([self._numbers(2 + row) for row in range(self.rows)], np.uint32).reshape(self.rows, self.items),
+            Items(
+                np.frombuffer(self._rest, np.uint8, -1, self._keys).copy() if self.items else _NOTHING,
+                self._numbers(1).copy(),
+                self.ids.copy(),
+                self._numbers(0).copy(),
+                extra.reshape(self.rows, self.items).copy(),
+            ),
         )
 
 
 @dataclass(slots=True)
 class Node:
-    """A node taken apart: item i has `keys[i]`, `counts[i]` of the ids, and `extra[:, i]`."""
+    """A node taken apart, in arrays of its own. An item's `extra` are the numbers that a leaf keeps of it."""
 
     number: int
     previous: int
     next: int
     low: bytes
     high: bytes
-    keys: list[bytes]
-    counts: npt.NDArray[np.int64]
-    ids: Ids
-    extra: Numbers
+    items: Items
 
     @classmethod
     def empty(cls, number: int, rows: int) -> Node:
-        none = np.empty(0, dtype=np.int64)
-        return cls(number, 0, 0, b"", b"", [], none, none.astype(np.int32), np.empty((rows, 0), dtype=np.uint32))
+        return cls(number, 0, 0, b"", b"", items_of([], np.empty(0, np.int64), np.empty(0, np.int32), rows))
 
-    def find(self, key: bytes) -> int:
-        """The item's place, or -1."""
-        at = bisect_left(self.keys, key)
-        return at if at < len(self.keys) and self.keys[at] == key else -1
+    def __len__(self) -> int:
+        return len(self.items.key_ends)
 
-    def merge(self, groups: list[tuple[bytes, list[int]]]) -> tuple[list[int], npt.NDArray[np.int64]]:
-        """Add keys in ascending order with their new ids. Returns which were new, and their places among the old."""
-        places = [bisect_left(self.keys, key) for key, _ in groups]
-        old = len(self.keys)
-        new = [at for at, (key, _) in enumerate(groups) if places[at] == old or self.keys[places[at]] != key]
-        starts = np.concatenate([[0], np.cumsum(self.counts)])
-        known = np.ones(len(groups), dtype=np.int64)
-        known[new] = 0
-        sizes = np.array([len(ids) for _, ids in groups], dtype=np.int64)
-        ids = [id for _, some in groups for id in some]
-        where = np.array(places, dtype=np.int64)
-        self.ids = np.insert(self.ids, np.repeat(starts[where + known], sizes), ids).astype(np.int32, copy=False)
-        np.add.at(self.counts, where[known == 1], sizes[known == 1])
-        fresh = where[new]
-        self.counts = np.insert(self.counts, fresh, sizes[new])
-        self.extra = np.insert(self.extra, fresh, 0, axis=1)
-        for shift, at in enumerate(new):
-            self.keys.insert(places[at] + shift, groups[at][0])
-        return new, fresh
+    @property
+    def extra(self) -> Numbers:
+        return self.items.extra
+
+    def key(self, item: int) -> bytes:
+        ends = self.items.key_ends
+        return self.items.keys[int(ends[item - 1]) if item else 0 : int(ends[item])].tobytes()
+
+    def all_keys(self) -> list[bytes]:
+        return [self.key(item) for item in range(len(self))]
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many ids each item has."""
+        ends = self.items.id_ends.astype(np.int64)
+        ends[1:] -= ends[:-1].copy()
+        return ends
+
+    def place(self, key: bytes) -> tuple[int, bool]:
+        """The first item whose key is not below this one, and whether it has it."""
+        return place(self.items.keys, self.items.key_ends, np.frombuffer(key, np.uint8) if key else _NOTHING)
+
+    def merge(self, new: Items, first: int, last: int) -> tuple[npt.NDArray[np.int64], int]:
+        """Take in some of the items: where they are now, and how many of their pointers are open, that is zero."""
+        self.items, places, opened = merge(self.items, new, first, last)
+        return places, opened
 
     def remove(self, item: int, id: int) -> bool:
         """Take an id out of an item; whether it was there."""
-        start = int(self.counts[:item].sum())
-        found = np.flatnonzero(self.ids[start : start + self.counts[item]] == id)
+        ends = self.items.id_ends
+        start = int(ends[item - 1]) if item else 0
+        found = np.flatnonzero(self.items.ids[start : int(ends[item])] == id)
         if len(found) != 1:
             return False
-        self.ids = np.delete(self.ids, start + found[0])
-        self.counts[item] -= 1
+        ends[item:] -= 1
+        self.items = self.items._replace(ids=np.delete(self.items.ids, start + found[0]))
         return True
 
     def drop(self, item: int) -> None:
         """Forget an item without ids."""
-        del self.keys[item]
-        self.counts = np.delete(self.counts, item)
-        self.extra = np.delete(self.extra, item, axis=1)
+        self.items = _joined(self._cut_out(0, item), self._cut_out(item + 1, len(self)))
 
     def absorb(self, right: Node) -> None:
         """Take over all of the node after this one."""
-        self.keys += right.keys
-        self.counts = np.concatenate([self.counts, right.counts])
-        self.ids = np.concatenate([self.ids, right.ids])
-        self.extra = np.concatenate([self.extra, right.extra], axis=1)
+        self.items = _joined(self.items, right.items)
         self.next, self.high = right.next, right.high
 
     def size(self) -> int:
         """Bytes when stored, but for a few."""
-        return _IDS + 4 * len(self.ids) + 4 * (2 + len(self.extra)) * len(self.keys) + sum(map(len, self.keys))
+        return _IDS + 4 * len(self.items.ids) + 4 * (2 + len(self.extra)) * len(self) + len(self.items.keys)
 
     def split(self, limit: int) -> list[Node]:
         """The nodes to the right of this one that hold what is too much for it, unnumbered. An item stays whole."""
-        lengths = np.fromiter(map(len, self.keys), dtype=np.int64, count=len(self.keys))
-        upto = np.cumsum(lengths + 4 * self.counts + 4 * (2 + len(self.extra)))
+        upto = self.items.key_ends.astype(np.int64) + 4 * self.items.id_ends.astype(np.int64)
+        upto += 4 * (2 + len(self.extra)) * np.arange(1, len(self) + 1)
         parts = max(2, int(upto[-1] // (0.7 * limit)) + 1)
         cuts = {self._cut(int(np.searchsorted(upto, upto[-1] * part // parts))) for part in range(1, parts)}
-        edges = [*sorted(cuts - {0, len(self.keys)}), len(self.keys)]
-        starts = np.concatenate([[0], np.cumsum(self.counts)])
-        made = [self._part(a, b, starts) for a, b in pairwise(edges)]
+        edges = [*sorted(cuts - {0, len(self)}), len(self)]
+        made = [Node(0, 0, 0, self.key(a)[:SHORT], b"", self._cut_out(a, b)) for a, b in pairwise(edges)]
         for left, right in pairwise(made):
             left.high = right.low
         if made:
             made[-1].high = self.high
-            first = self._part(0, edges[0], starts)
-            self.keys, self.counts, self.ids, self.extra = first.keys, first.counts, first.ids, first.extra
+            self.items = self._cut_out(0, edges[0])
             self.high = made[0].low
         return made
 
     def _cut(self, at: int) -> int:
         """The next place where the short keys left and right differ, as LMDB must tell leaves apart."""
-        while 0 < at < len(self.keys) and self.keys[at][:SHORT] == self.keys[at - 1][:SHORT]:
+        while 0 < at < len(self) and self.key(at)[:SHORT] == self.key(at - 1)[:SHORT]:
             at += 1
         return at
 
-    def _part(self, a: int, b: int, starts: npt.NDArray[np.int64]) -> Node:
-        ids, extra = self.ids[starts[a] : starts[b]], self.extra[:, a:b]
-        return Node(0, 0, 0, self.keys[a][:SHORT], b"", self.keys[a:b], self.counts[a:b], ids, extra)
+    def _cut_out(self, first: int, last: int) -> Items:
+        """The items first to last."""
+        keys, key_ends, ids, id_ends, extra = self.items
+        key = int(key_ends[first - 1]) if first else 0
+        id = int(id_ends[first - 1]) if first else 0
+        return Items(
+            keys[key : int(key_ends[last - 1]) if last else 0],
+            key_ends[first:last] - np.uint32(key),
+            ids[id : int(id_ends[last - 1]) if last else 0],
+            id_ends[first:last] - np.uint32(id),
+            np.ascontiguousarray(extra[:, first:last]),
+        )
 
     def to_bytes(self) -> tuple[bytes, bytes]:
         """The front and the rest."""
-        keys = b"".join(self.keys)
-        head = (self.number, self.previous, self.next, len(self.keys), len(self.ids), len(self.extra))
-        front = _HEAD.pack(_MARK, *head, len(self.low), len(self.high), len(keys)) + self.ids.tobytes()
-        lengths = np.fromiter(map(len, self.keys), dtype=np.uint32, count=len(self.keys))
-        ends = [np.cumsum(part, dtype=np.uint32).tobytes() for part in (self.counts, lengths)]
-        rest = b"".join([*ends, self.extra.tobytes(), self.low, self.high, keys])
+        keys, key_ends, ids, id_ends, extra = self.items
+        head = (self.number, self.previous, self.next, len(key_ends), len(ids), len(extra))
+        front = _HEAD.pack(_MARK, *head, len(self.low), len(self.high), len(keys)) + ids.tobytes()
+        rest = b"".join([id_ends.tobytes(), key_ends.tobytes(), extra.tobytes(), self.low, self.high, keys.tobytes()])
         sums = xxh3_64_intdigest(front), xxh3_64_intdigest(rest, self.number)
         return _SUM.pack(sums[0]) + front, _SUM.pack(sums[1]) + rest
+
+
+def items_of(keys: list[bytes], of: npt.NDArray[np.int64], ids: Ids, rows: int) -> Items:
+    """Items with these keys, ascending; id i belongs to key `of[i]`, ascending too. Their further numbers are zero."""
+    lengths = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
+    return Items(
+        np.frombuffer(b"".join(keys), np.uint8).copy(),
+        np.cumsum(lengths).astype(np.uint32),
+        ids,
+        np.cumsum(np.bincount(of, minlength=len(keys))).astype(np.uint32),
+        np.zeros((rows, len(keys)), np.uint32),
+    )
+
+
+def _joined(left: Items, right: Items) -> Items:
+    return Items(
+        np.concatenate([left.keys, right.keys]),
+        np.concatenate([left.key_ends, right.key_ends + np.uint32(len(left.keys))]),
+        np.concatenate([left.ids, right.ids]),
+        np.concatenate([left.id_ends, right.id_ends + np.uint32(len(left.ids))]),
+        np.concatenate([left.extra, right.extra], axis=1),
+    )

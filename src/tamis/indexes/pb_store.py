@@ -46,6 +46,7 @@ _WHAT = b"tamis PB+tree 1\n"
 _NUMBER = struct.Struct(">I")
 _SUM = struct.Struct(">I")
 _OPERATORS = list(Operator)
+_MARKS = {operator: bytes([at]) for at, operator in enumerate(_OPERATORS)}
 
 Transaction = lmdb.Transaction
 
@@ -175,5 +176,5 @@ class Reader:
 
 def packed(id: int, operator: Operator, key: bytes) -> tuple[bytes, bytes]:
     """A predicate's record, under its id."""
-    record = bytes([_OPERATORS.index(operator)]) + key
+    record = _MARKS[operator] + key
     return _NUMBER.pack(id), record + _SUM.pack(xxh32_intdigest(record, id))

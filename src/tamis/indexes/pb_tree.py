@@ -28,7 +28,7 @@ import numpy as np
 
 from tamis.indexes.base import Ids
 from tamis.indexes.pb_check import check
-from tamis.indexes.pb_keys import encode
+from tamis.indexes.pb_keys import encode, encode_many
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, PAGE_BYTES, Reader, Store
 from tamis.indexes.pb_writer import Entry, Writer
 from tamis.model import Domain, Operator, Value
@@ -74,7 +74,8 @@ class PbTree:
         self.insert_many([(predicate_id, operator, constant)])
 
     def insert_many(self, predicates: Sequence[tuple[int, Operator, Value]]) -> None:
-        entries = sorted(Entry(encode(constant), id, operator) for id, operator, constant in predicates)
+        keys = encode_many([constant for _, _, constant in predicates])
+        entries = sorted(Entry(key, id, operator) for key, (id, operator, _) in zip(keys, predicates, strict=True))
         with self.transaction():
             assert self._writer is not None
             self._writer.insert(entries)

@@ -1,9 +1,10 @@
 """Changing a PB+tree within one transaction: insertion (seed 002, figures 6 and 7) and deletion (its §4.5).
 
-Insertion takes predicates in the order of their constants, so that each leaf and each list node is taken apart and
-put together once, however many predicates it receives. A new leaf item inherits its neighbours' pointers (figure 6);
-where those differ, or at the edge of a leaf, the right node is found by a step or two along the list. A list node that
-grows too large is split, and the leaf items above its new half are pointed to it (figure 7, line 7).
+Insertion takes predicates in the order of their constants, so that each leaf and each list node is read, merged with
+what it receives by a kernel, and stored once, however many predicates that are. A new leaf item inherits its
+neighbours' pointers (figure 6); where those differ, or at the edge of a leaf, the right node is found by a step or two
+along the list. A list node that grows too large is split, and the leaf items above its new half are pointed to it
+(figure 7, line 7).
 
 Deletion is the reverse. A node that falls below a quarter joins its neighbour if both fit in three quarters of a node,
 and the leaf items above it are pointed to the one that stays; an empty node always joins.
@@ -12,14 +13,16 @@ and the leaf items above it are pointed to the one that stays; an empty node alw
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from tamis.indexes.pb_pages import Node, Numbers
+from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, Node, Numbers, items_of
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, Reader, Store, Transaction, packed
+from tamis.kernels.packed_keys import Items
 from tamis.model import Operator
 
 __all__ = ["Entry", "Writer"]
@@ -45,6 +48,34 @@ class Entry(NamedTuple):
     operator: Operator
 
 
+class _Batch:
+    """Entries of one transaction as arrays: their distinct keys, and which of them goes where."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.keys: list[bytes] = []
+        of = []
+        for key, _, _ in entries:
+            if not self.keys or self.keys[-1] != key:
+                self.keys.append(key)
+            of.append(len(self.keys) - 1)
+        self._of = np.array(of, np.int64)
+        self._ids = np.array([entry.id for entry in entries], np.int32)
+        self._lists = np.array([LIST_OF.get(entry.operator, 0) for entry in entries], np.int8)
+        self._in_leaf = np.array([entry.operator in IN_LEAF for entry in entries], np.bool_)
+
+    def in_leaves(self) -> Items:
+        """What the leaves get: all keys, how many predicates have each, and the ids that belong there."""
+        items = items_of(self.keys, self._of[self._in_leaf], self._ids[self._in_leaf], LEAF_ROWS)
+        items.extra[0] = np.bincount(self._of, minlength=len(self.keys))
+        return items
+
+    def listed(self, which: int) -> tuple[Items, npt.NDArray[np.int64]]:
+        """What a list gets, and which of the keys those are."""
+        here = self._lists == which
+        numbers, of = np.unique(self._of[here], return_inverse=True)
+        return items_of([self.keys[at] for at in numbers.tolist()], of, self._ids[here], LIST_ROWS), numbers
+
+
 class Writer(Reader):
     def __init__(self, store: Store, txn: Transaction) -> None:
         super().__init__(store, txn)
@@ -58,41 +89,39 @@ class Writer(Reader):
         with self.txn.cursor(self.store.predicates) as cursor:
             if cursor.putmulti(records, overwrite=False)[1] != len(records):
                 raise KeyError("an id is in use, or comes twice")
-        keys = [entry.key for entry in entries]
-        aims: dict[int, list[tuple[int, Entry]]] = {which: [] for which in LISTS}
+        batch = _Batch(entries)
+        aims = self._insert_into_leaves(batch)
+        for which in LISTS:
+            new, of = batch.listed(which)
+            numbers = aims[which - 1, of]
+            edges = np.flatnonzero(np.diff(numbers)) + 1
+            for first, last in pairwise([0, *edges.tolist(), len(numbers)] if len(numbers) else []):
+                self._insert_into_list(which, int(numbers[first]), new, first, last)
+
+    def _insert_into_leaves(self, batch: _Batch) -> Numbers:
+        """For each key, its leaf item's pointers."""
+        keys, new = batch.keys, batch.in_leaves()
+        aims = np.empty((len(LISTS), len(keys)), np.uint32)
         done = 0
-        while done < len(entries):
+        while done < len(keys):
             leaf = self.leaf(keys[done]).take_apart()
             end = bisect_left(keys, leaf.high, done) if leaf.high else len(keys)
-            self._insert_into_leaf(leaf, entries[done:end], aims)
+            places, opened = leaf.merge(new, done, end)
+            if opened:
+                self._point_open(leaf)
+            aims[:, done:end] = leaf.extra[1:, places]
+            self._put_leaves(leaf)
             done = end
+        return aims
+
+    def _point_open(self, leaf: Node) -> None:
+        """The pointers that new items could not inherit: from the item before, or the first there is, or the head."""
         for which in LISTS:
-            for number, run in groupby(aims[which], key=lambda aim: aim[0]):
-                self._insert_into_list(which, number, [entry for _, entry in run])
-
-    def _insert_into_leaf(self, leaf: Node, entries: Sequence[Entry], aims: dict[int, list[tuple[int, Entry]]]) -> None:
-        groups = [(key, list(run)) for key, run in groupby(entries, key=lambda entry: entry.key)]
-        before = leaf.extra
-        new, places = leaf.merge([(key, [one.id for one in run if one.operator in IN_LEAF]) for key, run in groups])
-        items = np.array([bisect_left(leaf.keys, key) for key, _ in groups], dtype=np.int64)
-        leaf.extra[0, items] += np.array([len(run) for _, run in groups], dtype=np.uint32)
-        for at, place in zip(new, places.tolist(), strict=True):
-            leaf.extra[1:, items[at]] = self._inherited(before, place, groups[at][0])
-        pointers = leaf.extra[:, items].T.tolist()
-        for (_, run), row in zip(groups, pointers, strict=True):
-            for entry in run:
-                if entry.operator in LIST_OF:
-                    which = LIST_OF[entry.operator]
-                    aims[which].append((row[which], entry))
-        self._put_leaves(leaf)
-
-    def _inherited(self, extra: Numbers, place: int, key: bytes) -> list[int]:
-        """The pointers of a new item, from those of the items left and right of its place."""
-        if 0 < place < extra.shape[1]:
-            left, right = extra[1:, place - 1].tolist(), extra[1:, place].tolist()
-            return [a if a == b else self._cover(a, key) for a, b in zip(left, right, strict=True)]
-        near = extra[1:, max(place - 1, 0)].tolist() if extra.shape[1] else LISTS
-        return [self._cover(number, key) for number in near]
+            pointers = leaf.extra[which]
+            opened, known = np.flatnonzero(pointers == 0).tolist(), np.flatnonzero(pointers)
+            first = int(pointers[known[0]]) if len(known) else which
+            for item in opened:
+                pointers[item] = self._cover(int(pointers[item - 1]) if item else first, leaf.key(item))
 
     def _cover(self, number: int, key: bytes) -> int:
         """The node responsible for the key, from one near it: the last whose low is not above the key."""
@@ -110,9 +139,9 @@ class Writer(Reader):
             self._links[number] = (node.low, node.previous, node.next)
         return self._links[number]
 
-    def _insert_into_list(self, which: int, number: int, entries: Iterable[Entry]) -> None:
+    def _insert_into_list(self, which: int, number: int, new: Items, first: int, last: int) -> None:
         node = self.node(number).take_apart()
-        node.merge([(key, [one.id for one in run]) for key, run in groupby(entries, key=lambda entry: entry.key)])
+        node.merge(new, first, last)
         if node.size() <= LIST_BYTES:
             self._put_node(node)
             return
@@ -134,8 +163,8 @@ class Writer(Reader):
         key = node.low
         while True:
             leaf = self.leaf(key).take_apart()
-            first = bisect_left(leaf.keys, node.low)
-            last = bisect_left(leaf.keys, end) if end else len(leaf.keys)
+            first = leaf.place(node.low)[0]
+            last = leaf.place(end)[0] if end else len(leaf)
             leaf.extra[which, first:last] = node.number
             self._put_leaves(leaf)
             key = leaf.high
@@ -159,7 +188,7 @@ class Writer(Reader):
 
     def _delete_from_leaf(self, key: bytes, id: int, *, in_leaf: bool) -> None:
         leaf = self.leaf(key).take_apart()
-        item = leaf.find(key)
+        item, _ = leaf.place(key)
         if in_leaf and not leaf.remove(item, id):
             raise self.store.damaged(f"predicate {id} is missing from its leaf")
         leaf.extra[0, item] -= 1
@@ -190,10 +219,10 @@ class Writer(Reader):
 
     def _delete_from_list(self, which: int, number: int, key: bytes, id: int) -> None:
         node = self.node(number).take_apart()
-        item = node.find(key)
-        if item < 0 or not node.remove(item, id):
+        item, found = node.place(key)
+        if not found or not node.remove(item, id):
             raise self.store.damaged(f"predicate {id} is missing from its list")
-        if not node.counts[item]:
+        if not node.counts()[item]:
             node.drop(item)
         self._put_node(node)
         if node.size() < LIST_BYTES // 4:
@@ -237,4 +266,4 @@ class Writer(Reader):
 
 
 def _fit(left: Node, right: Node, limit: int) -> bool:
-    return not left.keys or not right.keys or left.size() + right.size() <= limit * 3 // 4
+    return not len(left) or not len(right) or left.size() + right.size() <= limit * 3 // 4

@@ -93,6 +93,25 @@ def _verify(clusters: Clusters, member: int, events: Events, codes: Ints) -> boo
     return holds
 
 
+@inlined
+def _take_bucket(
+    clusters: Clusters, at: int, key: Any, events: Events, codes: Ints, found: Ints, n: int, work: Longs
+) -> int:
+    """Append the members of a bucket that have the key and hold; their new number, or -1 if there is no room."""
+    first, last = clusters.bucket[at], clusters.bucket[at + 1]
+    work[0] += 1
+    if n + (last - first) > len(found):
+        n = -1
+    else:
+        for member in range(first, last):
+            if clusters.key[member] == key:
+                work[1] += 1
+                if _verify(clusters, member, events, codes):
+                    found[n] = member
+                    n += 1
+    return n
+
+
 @kernel
 def _has(events: Events, code: int, wanted: Any) -> bool:
     """Whether a code, or the list it stands for, is or has the one wanted."""
@@ -142,17 +161,9 @@ def _match_several(
             return n
         if probe == 0 and (clusters.hashed[access] == 0 or _nth_key(clusters, access, events, codes, _MOST_PROBES)[1]):
             break  # a list, or too many combinations: look at every member instead
-        at = base + bucket_of(key, bits)
-        first, last = clusters.bucket[at], clusters.bucket[at + 1]
-        work[0] += 1
-        if n + (last - first) > len(found):
+        n = _take_bucket(clusters, base + bucket_of(key, bits), key, events, codes, found, n, work)
+        if n < 0:
             return -1
-        for member in range(first, last):
-            if clusters.key[member] == key:
-                work[1] += 1
-                if _verify(clusters, member, events, codes):
-                    found[n] = member
-                    n += 1
     first, last = clusters.bucket[base], clusters.bucket[base + (1 << bits)]
     work[0] += 1
     if n + (last - first) > len(found):
@@ -190,19 +201,10 @@ def match_clusters(
                 continue
             if several:
                 n = _match_several(clusters, access, events, codes, found, n, work)
-                if n < 0:
-                    return -1
-                continue
-            at = clusters.bucket_start[access] + bucket_of(key, clusters.bucket_bits[access])
-            low, high = clusters.bucket[at], clusters.bucket[at + 1]
-            work[0] += 1
-            if n + (high - low) > len(found):
+            else:
+                at = clusters.bucket_start[access] + bucket_of(key, clusters.bucket_bits[access])
+                n = _take_bucket(clusters, at, key, events, codes, found, n, work)
+            if n < 0:
                 return -1
-            for member in range(low, high):
-                if clusters.key[member] == key:
-                    work[1] += 1
-                    if _verify(clusters, member, events, codes):
-                        found[n] = member
-                        n += 1
     found_start[last - first] = n
     return n

@@ -10,20 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.associations import Groups
-from tamis.kernels.jit import allocating, kernel
+from tamis.kernels.jit import allocating, inlined, kernel
 
 __all__ = ["count_bits", "count_bytes", "count_clusters", "count_lists", "in_order", "set_bits"]
 
 
-@kernel
-def count_lists(
+@inlined
+def _count_down(
     satisfied: npt.NDArray[np.int32],
     groups: Groups,
-    sizes: npt.NDArray[np.unsignedinteger],
     left: npt.NDArray[np.unsignedinteger],
     out: npt.NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Write the rows that match to `out`; return their number and how many counters were bumped."""
+    """Bump the counters of all rows in the lists; those that run out stand in `out`. How many, and how many bumps."""
     found = 0
     bumped = 0
     for i in range(len(satisfied)):
@@ -35,6 +34,19 @@ def count_lists(
             left[row] -= 1
             out[found] = row  # without a branch: overwritten unless the row is done
             found += left[row] == 0
+    return found, bumped
+
+
+@kernel
+def count_lists(
+    satisfied: npt.NDArray[np.int32],
+    groups: Groups,
+    sizes: npt.NDArray[np.unsignedinteger],
+    left: npt.NDArray[np.unsignedinteger],
+    out: npt.NDArray[np.int32],
+) -> tuple[int, int]:
+    """Write the rows that match to `out`; return their number and how many counters were bumped."""
+    found, bumped = _count_down(satisfied, groups, left, out)
     _reset(satisfied, groups, sizes, left, bumped)
     return found, bumped
 
@@ -70,17 +82,11 @@ def count_clusters(
     out: npt.NDArray[np.int32],
 ) -> tuple[int, int]:
     """As `count_lists`, but a row matches only if it stands `alone` or in one of the `partial` clusters."""
+    done, bumped = _count_down(satisfied, groups, left, out)
     found = 0
-    bumped = 0
-    for i in range(len(satisfied)):
-        start = groups.starts[satisfied[i]]
-        stop = start + groups.lengths[satisfied[i]]
-        bumped += stop - start
-        for at in range(start, stop):
-            row = groups.members[at]
-            left[row] -= 1
-            out[found] = row
-            found += (left[row] == 0) & alone[row]
+    for i in range(done):
+        out[found] = out[i]
+        found += alone[out[i]]
     for i in range(len(partial)):
         start = clusters.starts[partial[i]]
         for at in range(start, start + clusters.lengths[partial[i]]):

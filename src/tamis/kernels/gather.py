@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import allocating, kernel
 
-__all__ = ["chain", "copy", "copy_blocks", "gather", "subtree"]
+__all__ = ["chain", "copy", "copy_blocks", "gather", "skip", "subtree"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -87,3 +87,13 @@ def chain(following: Int32s, first: int, stop: int) -> Int64s:
         found += 1
         item = following[item]
     return out[:found]
+
+
+@kernel
+def skip(following: Int32s, numbers: npt.NDArray[np.float64], head: int, number: float) -> tuple[int, int]:
+    """The last item of a linked list whose number is below this one, or the head; and how many were passed."""
+    before, passed = head, 0
+    item = following[head]
+    while item != -1 and numbers[item] < number:
+        before, item, passed = item, following[item], passed + 1
+    return before, passed

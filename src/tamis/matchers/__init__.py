@@ -35,7 +35,7 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
         "adaptive": _adaptive,
         "naive": Naive,
         "counting-matrix": _lazy("counting_matrix", "CountingMatrix"),
-        "counting-bits": _lazy("counting_matrix", "CountingBits"),
+        "counting-bits": _lazy("counting_bits", "CountingBits"),
         "counting-lists": _lazy("counting_lists", "CountingLists"),
         "fair-predicate": _lazy("fair_predicate", "FairPredicate"),
         "equality-preferred": _lazy("equality_preferred", "EqualityPreferred"),
@@ -46,8 +46,8 @@ MATCHERS: Mapping[str, MatcherMaker] = MappingProxyType(
         "neon": _lazy("neon", "Neon"),
         "tree": _lazy("tree", "TreeMatch"),
         "rapid": _lazy("rapid", "RapidMatch"),
-        "sql-sequential": _lazy("sql", "SqlSequential"),
-        "sql-grouping": _lazy("sql", "SqlGrouping"),
+        "sql-sequential": _lazy("sql.sequential", "SqlSequential"),
+        "sql-grouping": _lazy("sql.grouping", "SqlGrouping"),
     }
 )
 """Name → constructor. Everything that lists algorithms reads this table: engine, CLI, tests, benchmarks, docs."""

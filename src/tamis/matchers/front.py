@@ -15,6 +15,7 @@ value to satisfy several, `Roster.answer` looks again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import numpy as np
 
@@ -59,8 +60,29 @@ def as_six(domain: Domain, predicate: Predicate) -> tuple[Operator, Value] | Non
     return operator, operand
 
 
+class _Keeper(Protocol):
+    """Where predicates of one sort are kept."""
+
+    def insert(self, pid: int, predicate: Predicate) -> None: ...
+
+    def delete(self, pid: int, predicate: Predicate) -> None: ...
+
+
+class _Operands:
+    """Predicates by id, with what they ask; looked at one by one."""
+
+    def __init__(self) -> None:
+        self.held: dict[int, object] = {}
+
+    def insert(self, pid: int, predicate: Predicate) -> None:
+        self.held[pid] = predicate.operand
+
+    def delete(self, pid: int, predicate: Predicate) -> None:
+        del self.held[pid]
+
+
 class _Attribute:
-    """All predicates of one attribute but references."""
+    """All predicates of one attribute but references and `is missing`."""
 
     def __init__(self, domain: Domain, make: IndexMaker) -> None:
         self.domain = domain
@@ -68,45 +90,26 @@ class _Attribute:
         self.indexes: dict[Kind, PredicateIndex] = {}
         self.postings: dict[Kind, Postings] = {}
         self.contains = Postings(domain)
-        self.lacks: dict[int, Value] = {}
-        self.present: int | None = None
-        self.missing: int | None = None
+        self._lacks, self._present = _Operands(), _Operands()
 
     def index(self, kind: Kind) -> PredicateIndex:
         if kind not in self.indexes:
             self.indexes[kind] = self._make(_BY_KIND[kind] if isinstance(self.domain, Untyped) else self.domain)
         return self.indexes[kind]
 
-    def insert(self, pid: int, predicate: Predicate) -> None:
+    def keeper(self, predicate: Predicate) -> _Keeper:
         match predicate.operator:
             case _O.PRESENT:
-                self.present = pid
-            case _O.MISSING:
-                self.missing = pid
+                return self._present
             case _O.CONTAINS:
-                self.contains.insert(pid, predicate)
+                return self.contains
             case _O.LACKS:
-                assert isinstance(predicate.operand, Value)
-                self.lacks[pid] = predicate.operand
-            case _:
-                self.postings.setdefault(_kind(predicate), Postings(self.domain)).insert(pid, predicate)
-
-    def delete(self, pid: int, predicate: Predicate) -> None:
-        match predicate.operator:
-            case _O.PRESENT:
-                self.present = None
-            case _O.MISSING:
-                self.missing = None
-            case _O.CONTAINS:
-                self.contains.delete(pid, predicate)
-            case _O.LACKS:
-                del self.lacks[pid]
-            case _:
-                self.postings[_kind(predicate)].delete(pid, predicate)
+                return self._lacks
+        return self.postings.setdefault(_kind(predicate), Postings(self.domain))
 
     def satisfied(self, values: tuple[Value, ...]) -> Iterator[Ids]:
         """Arrays of ids; for a single value each id is in one of them, once."""
-        loose = [] if self.present is None else [self.present]
+        loose = list(self._present.held)
         for value in values:
             index = self.indexes.get(value.kind)
             if index is not None:
@@ -115,7 +118,7 @@ class _Attribute:
             if postings is not None:
                 loose.extend(postings.search(value))
             loose.extend(self.contains.search(value))
-        loose.extend(pid for pid, operand in self.lacks.items() if operand not in values)
+        loose.extend(pid for pid, operand in self._lacks.held.items() if operand not in values)
         if loose:
             yield np.array(loose, np.int32)
 
@@ -171,24 +174,21 @@ class Front:
     def _insert_other(self, pid: int, predicate: Predicate) -> None:
         if isinstance(predicate.operand, Reference):
             self._references[pid] = predicate
+        elif predicate.operator is _O.MISSING:
+            self._missing[predicate.attribute] = pid
         else:
-            self._attribute(predicate.attribute).insert(pid, predicate)
-            if predicate.operator is _O.MISSING:
-                self._missing[predicate.attribute] = pid
+            self._attribute(predicate.attribute).keeper(predicate).insert(pid, predicate)
 
     def delete(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
         for pid, predicate in predicates:
             if isinstance(predicate.operand, Reference):
                 del self._references[pid]
-                continue
-            six = as_six(self._domain(predicate), predicate)
-            attribute = self._attributes[predicate.attribute]
-            if six is not None:
-                attribute.indexes[six[1].kind].delete(pid)
-                continue
-            attribute.delete(pid, predicate)
-            if predicate.operator is _O.MISSING:
+            elif predicate.operator is _O.MISSING:
                 del self._missing[predicate.attribute]
+            elif (six := as_six(self._domain(predicate), predicate)) is not None:
+                self._attributes[predicate.attribute].indexes[six[1].kind].delete(pid)
+            else:
+                self._attributes[predicate.attribute].keeper(predicate).delete(pid, predicate)
 
     def _domain(self, predicate: Predicate) -> Domain:
         domain = self._schema.domain(predicate.attribute)

@@ -23,24 +23,24 @@ _POSITIVE = frozenset({_O.EQ, _O.IN, _O.STARTS, _O.LT, _O.LE, _O.GT, _O.GE, _O.C
 
 
 class _Family:
-    """Predicates of one operator by constant. `several` says that one may stand under several constants."""
+    """Predicates of one operator by constant. One goes without a look at the others under its constants."""
 
     __slots__ = ("all", "by_constant")
 
     def __init__(self) -> None:
-        self.by_constant: defaultdict[Value, list[int]] = defaultdict(list)
+        self.by_constant: defaultdict[Value, dict[int, None]] = defaultdict(dict)
         self.all: dict[int, None] = {}
 
     def post(self, pid: int, constants: Collection[Value]) -> None:
         self.all[pid] = None
         for constant in constants:
-            self.by_constant[constant].append(pid)
+            self.by_constant[constant][pid] = None
 
     def drop(self, pid: int, constants: Collection[Value]) -> None:
         del self.all[pid]
         for constant in constants:
             posted = self.by_constant[constant]
-            posted.remove(pid)
+            del posted[pid]
             if not posted:
                 del self.by_constant[constant]
 

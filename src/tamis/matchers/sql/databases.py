@@ -22,6 +22,14 @@ from tamis.errors import OptionError
 
 __all__ = ["Database", "open_database"]
 
+_IDS_AT_ONCE = 100
+"""Ids in one deletion on DuckDB. As a list in the statement they are looked up in an index, as a table they are not."""
+_NO_ID = -2
+"""In every such list: without it ids that follow one another become a range, and DuckDB scans for ranges."""
+_MOST_BY_INDEX = 1_000_000
+"""Rows that DuckDB may look up by an index; by its own measure, 2,048, a large deletion would scan."""
+_LEAST_DEAD = 10_000
+
 Columns = Mapping[str, Sequence[int] | Sequence[str] | npt.NDArray[Any]]
 
 
@@ -30,31 +38,41 @@ class Database(Protocol):
 
     mark: str
     text: str
-    indexes: bool
-    """Whether an index on an id is worth having; a column store scans."""
+    joins: bool
+    """Whether an index helps the query to join; a column store hashes instead."""
 
     def run(self, statement: str) -> None: ...
 
     def insert(self, table: str, columns: Columns) -> None: ...
 
-    def delete(self, table: str, column: str, ids: Sequence[int]) -> None: ...
+    def delete(self, table: str, column: str, ids: Sequence[int]) -> None:
+        """Delete the rows with these ids, at a cost that does not grow with the table, or does so seldom enough."""
 
     def numbers(self, query: str, parameters: Sequence[int | str]) -> npt.NDArray[np.int64]:
         """The one column of integers that the query answers with."""
 
 
 class DuckDb:
-    """The main-memory column store of today, in the place of the paper's Kdb."""
+    """The main-memory column store of today, in the place of the paper's Kdb.
 
-    mark, text, indexes = "?", "VARCHAR", False
+    A deletion finds its rows by an index (DuckDB's ART) and marks them; they are read, and take room, until a
+    checkpoint drops them. We make one when more rows are marked than are left: a constant per removal.
+    """
+
+    mark, text, joins = "?", "VARCHAR", False
 
     def __init__(self) -> None:
         import duckdb
 
         self._connection = duckdb.connect(":memory:")
+        self._connection.execute(f"SET index_scan_max_count = {_MOST_BY_INDEX}")
+        self._rows = self._dead = 0
 
     def run(self, statement: str) -> None:
         self._connection.execute(statement)
+        if statement == "COMMIT" and self._dead > max(_LEAST_DEAD, self._rows):
+            self._connection.execute("CHECKPOINT")
+            self._dead = 0
 
     def insert(self, table: str, columns: Columns) -> None:
         import pyarrow as pa
@@ -63,9 +81,14 @@ class DuckDb:
         self._connection.register("new_rows", rows)
         self._connection.execute(f"INSERT INTO {table} SELECT {', '.join(columns)} FROM new_rows")
         self._connection.unregister("new_rows")
+        self._rows += len(rows)
 
     def delete(self, table: str, column: str, ids: Sequence[int]) -> None:
-        self._connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT unnest(?::BIGINT[]))", [list(ids)])
+        for at in range(0, len(ids), _IDS_AT_ONCE):
+            some = [_NO_ID, *ids[at : at + _IDS_AT_ONCE]]
+            deletion = f"DELETE FROM {table} WHERE {column} IN ({', '.join('?' * len(some))})"
+            ((gone,),) = self._connection.execute(deletion, some).fetchall()
+            self._rows, self._dead = self._rows - gone, self._dead + gone
 
     def numbers(self, query: str, parameters: Sequence[int | str]) -> npt.NDArray[np.int64]:
         found = self._connection.cursor().execute(query, list(parameters)).fetchnumpy()
@@ -76,7 +99,7 @@ class DuckDb:
 class Sqlite:
     """One connection behind a lock: SQLite allows one statement at a time."""
 
-    mark, text, indexes = "?", "TEXT", True
+    mark, text, joins = "?", "TEXT", True
 
     def __init__(self, path: str) -> None:
         self._connection = sqlite3.connect(path or ":memory:", check_same_thread=False, isolation_level=None)
@@ -102,7 +125,7 @@ class Sqlite:
 class PostgreSql:
     """A server. Text keys compare by bytes, whatever the server's own language."""
 
-    mark, text, indexes = "%s", 'TEXT COLLATE "C"', True
+    mark, text, joins = "%s", 'TEXT COLLATE "C"', True
 
     def __init__(self, url: str) -> None:
         import psycopg
