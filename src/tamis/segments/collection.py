@@ -128,7 +128,7 @@ class Collection:
             replaced = self._forget_many(ids)
             self._segments = (*self._segments, compiled.segment)
             self._settle()
-        return Applied(len(ids), replaced, tuple(ids[row] for row in compiled.never.tolist()))
+        return Applied(len(ids), replaced, tuple(ids.at(compiled.never)))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._lock:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.kernels.lexing import hash_spans
+from tamis.kernels.numbering import sorted_hashes
+from tamis.kernels.spans import hash_spans
 from tamis.model import SubscriptionId
 
 __all__ = ["IdColumn", "IdIndex"]
@@ -137,9 +138,8 @@ class IdIndex:
     @classmethod
     def build(cls, ids: IdColumn, rows: Longs) -> IdIndex:
         """Over these rows of the column."""
-        hashes = ids.hashes[rows]
-        order = np.argsort(hashes, kind="stable")
-        return cls(ids, hashes[order], rows[order].astype(np.int32))
+        hashes, order = sorted_hashes(ids.hashes[rows])
+        return cls(ids, hashes, rows[order].astype(np.int32))
 
     def find(self, id: SubscriptionId) -> int:
         """The row of an id, or -1."""

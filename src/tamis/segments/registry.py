@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import SegmentError, UnknownSubscription
+from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
 from tamis.matchers.registry import (
     Attributes,
@@ -181,8 +182,8 @@ class SegmentRegistry:
     def subscribe_columns(self, plain_ids: pa.Array, texts: pa.Array) -> Receipt:
         """Columns of strings or int64 without nulls; an id that comes twice has its last text."""
         ids = IdColumn(plain_ids)
-        order = np.argsort(ids.hashes, kind="stable")
-        if len(ids) > 1 and (np.diff(ids.hashes[order]) == 0).any():
+        hashes, _ = sorted_hashes(ids.hashes)
+        if (hashes[1:] == hashes[:-1]).any():
             return self.subscribe_many(zip(ids.listed(), texts.to_pylist(), strict=True))
         return self._subscribe_columns(ids, texts, range(len(ids)))
 
