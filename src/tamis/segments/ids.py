@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.kernels.numbering import sorted_hashes
-from tamis.kernels.spans import hash_spans
+from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
 
 __all__ = ["IdColumn", "IdIndex"]
@@ -113,10 +113,8 @@ def hash_id(id: SubscriptionId | None) -> int:
         word = id & _MASK if -(2**63) <= id < 2**63 else hash(id) & _MASK
         word = ((word ^ (word >> 31)) * _MULTIPLIER) & _MASK
         return word ^ (word >> 29)
-    raw = np.frombuffer((id or "").encode(), np.uint8)
-    found = np.empty(1, np.uint64)
-    hash_spans(raw if len(raw) else np.zeros(1, np.uint8), np.zeros(1, np.int64), np.array([len(raw)]), found)
-    return int(found[0])
+    raw = (id or "").encode()
+    return int(hash_span(np.frombuffer(raw or b"\0", np.uint8), 0, len(raw)))
 
 
 def _mark(id: SubscriptionId | None) -> str | None:
@@ -144,7 +142,7 @@ class IdIndex:
     def find(self, id: SubscriptionId) -> int:
         """The row of an id, or -1."""
         wanted = np.uint64(hash_id(id))
-        at = int(np.searchsorted(self.hashes, wanted))
+        at = int(self.hashes.searchsorted(wanted))
         while at < len(self.hashes) and self.hashes[at] == wanted:
             row = int(self.rows[at])
             if self.ids[row] == id:
