@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.kernels.numbering import sorted_hashes
 from tamis.kernels.spans import hash_span, hash_spans
@@ -72,6 +73,13 @@ class IdColumn(Sequence[SubscriptionId]):
         """The ids of some rows; -1 gives none."""
         chosen = pa.array(rows, mask=rows < 0)
         return IdColumn(self.array.take(chosen), self.marked)
+
+    def equals(self, other: IdColumn) -> npt.NDArray[np.bool_]:
+        """Row by row, whether the ids are surely the same; columns stored differently are not compared."""
+        if self.marked != other.marked or self.array.type != other.array.type:
+            return np.zeros(len(self), np.bool_)
+        found: npt.NDArray[np.bool_] = pc.equal(self.array, other.array).to_numpy(zero_copy_only=False)
+        return found
 
     def marked_up(self) -> pa.Array:
         """The column with marks, whatever it is stored as."""
@@ -157,6 +165,9 @@ class IdIndex:
             return found
         at = np.searchsorted(self.hashes, ids.hashes)
         likely = np.nonzero(self.hashes[np.minimum(at, len(self.hashes) - 1)] == ids.hashes)[0]
-        for number in likely.tolist():
+        rows = self.rows[at[likely]].astype(np.int64)
+        same = self.ids.take(rows).equals(ids.take(likely))
+        found[likely[same]] = rows[same]
+        for number in likely[~same].tolist():  # equal hashes of other ids
             found[number] = self.find(ids[number])
         return found

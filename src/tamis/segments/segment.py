@@ -81,8 +81,10 @@ class Segment:
 
     def buried(self) -> Longs:
         """The first rows of the dead."""
-        rows = np.sort(self.index.rows).astype(np.int64)
-        return rows[~self.lives(rows)]
+        if not self.dead:
+            return np.empty(0, np.int64)
+        rows = self.index.rows.astype(np.int64)
+        return np.sort(rows[~self.lives(rows)])
 
     def lives(self, rows: Longs) -> npt.NDArray[np.bool_]:
         alive = self.layout.places.alive
