@@ -75,17 +75,20 @@ class IdColumn(Sequence[SubscriptionId]):
         return IdColumn(self.array.take(chosen), self.marked)
 
     def equals(self, other: IdColumn) -> npt.NDArray[np.bool_]:
-        """Row by row, whether the ids are surely the same; columns stored differently are not compared."""
-        if self.marked != other.marked or self.array.type != other.array.type:
-            return np.zeros(len(self), np.bool_)
-        found: npt.NDArray[np.bool_] = pc.equal(self.array, other.array).to_numpy(zero_copy_only=False)
+        """Row by row, whether the ids are the same; there are no gaps in the columns."""
+        left, right = self.array, other.array
+        if self.marked != other.marked or left.type != right.type:
+            left, right = self.marked_up(), other.marked_up()
+        found: npt.NDArray[np.bool_] = pc.equal(left, right).to_numpy(zero_copy_only=False)
         return found
 
     def marked_up(self) -> pa.Array:
         """The column with marks, whatever it is stored as."""
         if self.marked:
             return self.array
-        return pa.array([_mark(id) for id in self.array.to_pylist()], pa.large_string())
+        mark = "i" if pa.types.is_integer(self.array.type) else "s"
+        texts = self.array.cast(pa.large_string())
+        return pc.binary_join_element_wise(pa.scalar(mark, texts.type), texts, pa.scalar("", texts.type))
 
     @staticmethod
     def concat(columns: Sequence[IdColumn]) -> IdColumn:
@@ -100,14 +103,23 @@ class IdColumn(Sequence[SubscriptionId]):
         """A hash per id, the same for the same id in whatever column."""
         if pa.types.is_integer(self.array.type):
             return _mix(self.array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64))
-        if self.marked:
-            return np.array([hash_id(id) for id in self.listed()], np.uint64)
         _, offsets, data = self.array.buffers()
         starts = np.frombuffer(offsets, np.int64)[self.array.offset : self.array.offset + len(self) + 1]
         bytes_ = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
         found = np.empty(len(self), np.uint64)
-        hash_spans(bytes_, starts[:-1].copy(), starts[1:].copy(), found)
+        first, stops = starts[:-1].copy(), starts[1:].copy()
+        hash_spans(bytes_, np.minimum(first + 1, stops) if self.marked else first, stops, found)
+        if self.marked:
+            whole = pc.fill_null(pc.starts_with(self.array, "i"), False).to_numpy(zero_copy_only=False)
+            found[whole] = _hash_wholes(pc.utf8_slice_codeunits(self.array.filter(pa.array(whole)), 1))
         return found
+
+
+def _hash_wholes(texts: pa.Array) -> Hashes:
+    try:
+        return _mix(texts.cast(pa.int64()).to_numpy().astype(np.uint64))
+    except pa.ArrowInvalid:  # some are larger
+        return np.array([hash_id(int(text)) for text in texts.to_pylist()], np.uint64)
 
 
 def _mix(words: Hashes) -> Hashes:

@@ -23,10 +23,11 @@ from tamis.kernels.numbering import grouped, numbered
 from tamis.kernels.pairing import group_tests, pair_up
 from tamis.kernels.spans import copy_spans
 from tamis.language import parse
+from tamis.language.intervals import prefix_range
 from tamis.model import Boolean, Finite, Integer, Kind, Number, Operator, Predicate, Schema, String, Untyped
 from tamis.model.values import string
 from tamis.segments.constraints import ANY, CODES, MISSING, Bound, Piece, Pieces, Slot
-from tamis.segments.intervals import NOTHING, past_prefix
+from tamis.segments.intervals import NOTHING
 
 __all__ = ["Reading", "read_texts"]
 
@@ -113,7 +114,8 @@ class _Reader:
         if column is None:
             return self._leave(run)
         if operator == lexing.STARTS:
-            highs = pa.array([past_prefix(text) for text in column.to_pylist()], pa.string())
+            ends = (prefix_range(text).end for text in column.to_pylist())
+            highs = pa.array([None if end is None else end.data for end in ends], pa.string())
             if kind != Kind.STRING or highs.null_count:
                 return self._leave(run)
             return [Piece(slot, kind, conjunctions, Bound(column, False), Bound(highs, True))]

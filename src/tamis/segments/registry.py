@@ -31,9 +31,9 @@ from tamis.segments.collection import Collection
 from tamis.segments.durable import Folder, Record
 from tamis.segments.events import Batch, batch_of_events
 from tamis.segments.ids import IdColumn
-from tamis.segments.segment import Compiled, Segment
+from tamis.segments.segment import Segment
 from tamis.segments.statistics import Statistics, observe
-from tamis.segments.subscriptions import Rejected
+from tamis.segments.subscriptions import Prepared, Rejected
 from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["SegmentIds", "SegmentRegistry"]
@@ -203,21 +203,21 @@ class SegmentRegistry:
         except Rejected as rejected:
             raise at_row(rows[rejected.row], ids[rejected.row], rejected.reason) from None
         if self._folder is not None and len(ids) >= _LONG_LOG:
-            return self._install_many(ids, prepared)
+            return self._install_many(prepared)
         with self._writing:
             if self._folder is not None:
                 self._log([["s", id, text] for id, text in zip(ids.listed(), texts.to_pylist(), strict=True)])
-            receipt = Receipt(*self.collection.install(ids, prepared))
+            receipt = Receipt(*self.collection.install(prepared))
         self._applied()
         return receipt
 
-    def _install_many(self, ids: IdColumn, prepared: Compiled) -> Receipt:
+    def _install_many(self, prepared: Prepared) -> Receipt:
         """Past the log, straight into segment files; undone if they cannot be written."""
         with self._checkpointing:
-            self._open_folder().keep([prepared.segment])
+            self._open_folder().keep([prepared.compiled.segment])
             with self._writing:
                 before = self.collection.snapshot()
-                receipt = Receipt(*self.collection.install(ids, prepared))
+                receipt = Receipt(*self.collection.install(prepared))
                 try:
                     self.checkpoint()
                 except BaseException:

@@ -28,7 +28,7 @@ from tamis.segments.segment import Compiled, Segment, compile_segment
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import DEFAULT, Tuning
 
-__all__ = ["Applied", "Delta", "Rejected", "Snapshot", "Subscriptions"]
+__all__ = ["Applied", "Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -52,6 +52,14 @@ class Delta:
         if self._conjunctions is None:
             self._conjunctions = parse(self.text, schema)
         return self._conjunctions
+
+
+class Prepared(NamedTuple):
+    """Distinct ids with their texts compiled, and the rows these ids have in the segments that there were then."""
+
+    ids: IdColumn
+    compiled: Compiled
+    known: Mapping[IdIndex, Longs]
 
 
 class Applied(NamedTuple):
@@ -98,7 +106,7 @@ class Subscriptions:
                 self._freeze()
         return Applied(1, int(replaced), (id,) if conjunctions == () else ())
 
-    def prepare(self, ids: IdColumn, texts: pa.Array) -> Compiled:
+    def prepare(self, ids: IdColumn, texts: pa.Array) -> Prepared:
         """Compile distinct ids and their texts, changing nothing; `Rejected` if one does not parse."""
         with self._lock:
             first = self._number
@@ -106,12 +114,13 @@ class Subscriptions:
         compiled = self._compile(ids, texts, np.arange(first, first + len(ids), dtype=np.int64))
         if compiled.rejected:
             raise Rejected(*compiled.rejected[0])
-        return compiled
+        return Prepared(ids, compiled, {segment.index: segment.index.find_many(ids) for segment in self._segments})
 
-    def install(self, ids: IdColumn, compiled: Compiled) -> Applied:
+    def install(self, prepared: Prepared) -> Applied:
         """Take in what was prepared; its ids replace what they had."""
+        ids, compiled, _ = prepared
         with self._lock:
-            replaced = self._forget_many(ids)
+            replaced = self._forget_many(prepared)
             self._segments = (*self._segments, compiled.segment)
             self._settle()
         return Applied(len(ids), replaced, tuple(ids.at(compiled.never)))
@@ -145,15 +154,17 @@ class Subscriptions:
                 return True
         return False
 
-    def _forget_many(self, ids: IdColumn) -> int:
+    def _forget_many(self, prepared: Prepared) -> int:
+        ids, compiled, known = prepared
         replaced = 0
         if self._delta:
-            for id in ids.listed():
-                if id in self._delta:
-                    del self._own_delta()[id]
-                    replaced += 1
+            listed = list(self._delta)
+            found = compiled.segment.index.find_many(IdColumn.of(listed))
+            for at in np.nonzero(found >= 0)[0].tolist():
+                del self._own_delta()[listed[at]]
+                replaced += 1
         for at, segment in enumerate(self._segments):
-            rows = segment.index.find_many(ids)
+            rows = known[segment.index] if segment.index in known else segment.index.find_many(ids)
             rows = rows[rows >= 0]
             rows = rows[segment.lives(rows)]
             if len(rows):
