@@ -154,7 +154,8 @@ class Engine:
 
     def observe(self, events: Events) -> None:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
-        subscriptions live; those that exist are compiled again."""
+        subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
+        folder keep what was learned."""
         read = self._read_all(events)
         if read and not isinstance(self._registry, PlainRegistry):
             self._registry.observe(read)
@@ -210,7 +211,12 @@ class Engine:
         self._registry.check()
 
     def save(self, path: str | Path) -> None:
-        """Write everything, atomically: the adaptive engine to a folder of segments, the others to one file."""
+        """Write the schema, all subscriptions in their order and what `observe` learned, atomically: the adaptive
+        engine to a folder of segments, the others to one file with the name of their algorithm.
+
+        Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
+        stay as they were compiled; only what is compiled later follows the options.
+        """
         if isinstance(self._registry, PlainRegistry):
             write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
         else:

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -261,6 +262,63 @@ def test_a_reader_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeyp
         assert writing.result().subscribed == len(IDS)
     assert meanwhile == (["ann"], 1, False)
     assert len(engine.match({"v": 0})) == len(IDS) + 1
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_nobody_is_held_up_while_everything_is_compiled_anew(
+    durable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine.open(tmp_path / "engine", create=True) if durable else Engine()
+    engine.subscribe_many([(id, "v = 0") for id in IDS])
+    collection = adaptive(engine)
+    merge, merging, go_on = collection._merge, threading.Event(), threading.Event()
+
+    def slowly(*segments: Any) -> Any:
+        merging.set()
+        assert go_on.wait(30)
+        return merge(*segments)
+
+    monkeypatch.setattr(collection, "_merge", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        observing = pool.submit(engine.observe, [{"v": 0}, {"v": 1}])
+        assert merging.wait(30)
+        engine.subscribe("ann", "v = 0")
+        engine.unsubscribe(IDS[3])
+        engine.subscribe(IDS[4], "v = 1")
+        meanwhile = engine.match({"v": 0})
+        go_on.set()
+        observing.result()
+
+    expected = [*(id for id in IDS if id not in IDS[3:5]), "ann"]
+    assert meanwhile == expected
+    assert (engine.match({"v": 0}), engine.match({"v": 1})) == (expected, [IDS[4]])
+    assert collection.statistics is not None
+    engine.check()
+    engine.close()
+
+
+def test_a_writer_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    collection = adaptive(engine)
+    compile_now, compiling, go_on = collection._compile, threading.Event(), threading.Event()
+
+    def slowly(*arguments: Any) -> Any:
+        compiling.set()
+        assert go_on.wait(30)
+        return compile_now(*arguments)
+
+    monkeypatch.setattr(collection, "_compile", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(engine.subscribe_many, [(id, "v = 0") for id in IDS])
+        assert compiling.wait(30)
+        engine.subscribe("ann", "v = 0")
+        engine.subscribe(IDS[0], "v = 1")  # returned before the batch did, so the batch replaces it
+        engine.unsubscribe("ann")
+        go_on.set()
+
+        assert writing.result().replaced == 1
+    assert sorted(map(str, engine.match({"v": 0}))) == sorted(IDS)
+    engine.check()
 
 
 def test_a_reader_may_keep_an_answer_while_its_ids_are_replaced() -> None:

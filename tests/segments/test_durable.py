@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import os
 import random
 import signal
@@ -15,8 +16,10 @@ from pathlib import Path
 import pytest
 
 from tamis import Engine, OptionError, Schema, SegmentError, UnknownSubscription
+from tamis.model.values import value_of
 from tamis.segments import registry as registries
 from tamis.segments.registry import SegmentRegistry
+from tamis.segments.statistics import Statistics
 from tests.segments.writer import Model, model_after, operations, write
 
 ROOT = Path(__file__).parents[2]
@@ -200,6 +203,57 @@ def test_an_engine_that_cannot_be_made_leaves_the_folder_free(tmp_path: Path) ->
     with pytest.raises(OptionError, match="speed"):
         Engine.open(tmp_path / "engine", speed="high")
     Engine.open(tmp_path / "engine").close()
+
+
+def test_what_was_observed_is_kept_with_the_engine_and_with_copies_of_it(tmp_path: Path) -> None:
+    sample: list[dict[str, object]] = [{"v": 1, "w": "x", "t": 0.5, "b": True} for _ in range(9)] + [{"v": [2, 3]}]
+    with Engine.open(tmp_path / "engine", create=True) as engine:
+        engine.subscribe_many([(n, f"v = {n % 4} and w = 'x'") for n in range(40)])
+        engine.observe(sample)
+        engine.subscribe("late", "v = 1")
+        learned = registry(engine).collection.statistics
+        engine.save(tmp_path / "copy")
+        leave(engine)
+
+    assert learned is not None
+    assert learned.attributes["v"].frequent == {value_of(1): 0.9, value_of(2): 0.1, value_of(3): 0.1}
+    for folder in ("engine", "copy", "engine"):
+        with Engine.open(tmp_path / folder) as engine:
+            assert registry(engine).collection.statistics == learned
+            answers_as(engine, {**{n: f"v = {n % 4} and w = 'x'" for n in range(40)}, "late": "v = 1"})
+            engine.subscribe("one more", "v = 2")
+            engine.unsubscribe("one more")
+            registry(engine).checkpoint()
+    given = Statistics(1, {})
+    with Engine.open(tmp_path / "copy", statistics=given) as engine:
+        assert registry(engine).collection.statistics == given
+
+
+def test_what_was_observed_chooses_homes_after_opening_too(tmp_path: Path) -> None:
+    texts = [(n, f"v = {n % 2} and w = {n % 100} and u < {n}") for n in range(6000)]
+    sample: list[dict[str, object]] = [{"v": 0, "w": n % 100, "u": n} for n in range(300)]
+    unknowing, knowing = Engine(), Engine()
+    unknowing.subscribe_many(texts)
+    knowing.observe(sample)
+    knowing.subscribe_many(texts)
+    with Engine.open(tmp_path / "engine", create=True) as engine:
+        engine.observe(sample)
+    with Engine.open(tmp_path / "engine") as engine:
+        engine.subscribe_many(texts)
+
+        assert homes(engine) == homes(knowing) != homes(unknowing)
+
+
+def homes(engine: Engine) -> list[int]:
+    return [engine.stats()[name] for name in ("in_blocks", "in_clusters", "accesses", "index_bytes")]
+
+
+def test_a_folder_without_statistics_has_none(tmp_path: Path) -> None:
+    Engine.open(tmp_path / "engine", create=True).close()
+
+    assert "statistics" not in json.loads((tmp_path / "engine" / "current.json").read_text())
+    with Engine.open(tmp_path / "engine") as engine:
+        assert registry(engine).collection.statistics is None
 
 
 def test_a_schema_is_kept_with_the_engine(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tamis import Engine
-from tamis.segments import collection as collections
+from tamis.segments import merging
 from tamis.segments.collection import Collection
 from tamis.segments.registry import SegmentRegistry
 
@@ -54,20 +54,20 @@ def test_the_dead_do_not_pile_up() -> None:
 
 
 def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collections, "_QUICK", 0)  # every merge in the background
+    monkeypatch.setattr(merging, "QUICK", 0)  # every merge in the background
     engine = Engine()
     collection = collection_of(engine)
-    merge, merging, go_on = collection._merge, threading.Event(), threading.Event()
+    merge, begun, go_on = collection._merge, threading.Event(), threading.Event()
 
     def slowly(*segments: Any) -> Any:
-        merging.set()
+        begun.set()
         assert go_on.wait(30)
         return merge(*segments)
 
     monkeypatch.setattr(collection, "_merge", slowly)
     engine.subscribe_many([(n, "v = 1") for n in range(40)])
     engine.subscribe_many([(n, "v = 1") for n in range(40, 60)])
-    assert merging.wait(30)
+    assert begun.wait(30)
 
     engine.unsubscribe(3)  # dies in what is being merged
     engine.subscribe(50, "v = 2")  # is replaced there
@@ -83,7 +83,7 @@ def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pyt
 
 
 def test_background_merges_come_to_an_end_with_few_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collections, "_QUICK", 0)
+    monkeypatch.setattr(merging, "QUICK", 0)
     engine = Engine()
     for n in range(100):
         engine.subscribe_many([(n * 10 + k, f"v = {k % 5}") for k in range(10)])

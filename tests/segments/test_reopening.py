@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tamis.segments import collection as collections
+from tamis.segments import merging, subscriptions
 from tamis.segments.tuning import DEFAULT, Tuning
 from tests.conformance.histories import History, histories
 from tests.segments.histories import replay_durable
@@ -65,8 +65,8 @@ def replay_seed(seed: int, folder: Path) -> int:
     dice = Dice(random.Random(seed).randrange)
     history, tuning = make_history(dice), make_tuning(dice)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(collections, "_QUICK", dice.one((20_000, 0)))  # 0: every merge in the background
-        patched.setattr(collections, "_SMALL_DELTA", dice.one((16, 0)))
+        patched.setattr(merging, "QUICK", dice.one((20_000, 0)))  # 0: every merge in the background
+        patched.setattr(subscriptions, "_SMALL_DELTA", dice.one((16, 0)))
         return replay_durable(history, folder / f"engine-{seed}", dice, tuning=tuning)
 
 

@@ -136,9 +136,10 @@ def _locate(blocks: Blocks, events: Events, entry: int, n: int, scratch: Scratch
     if blocks.base_toggle[first] != blocks.base_end[end - 1]:
         for i in range(n):
             base = scratch.where[i, place]
-            if base >= 0 and blocks.base_toggle[base] < blocks.base_end[base]:
-                if blocks.toggle_code[blocks.base_toggle[base]] <= events.codes[scratch.chosen[i], column]:
-                    scratch.where[i, place] = -2 - base
+            toggle = blocks.base_toggle[max(base, 0)]
+            some = base >= 0 and toggle < blocks.base_end[base]
+            if some and blocks.toggle_code[toggle] <= events.codes[scratch.chosen[i], column]:
+                scratch.where[i, place] = -2 - base
 
 
 @inlined

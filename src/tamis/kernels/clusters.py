@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tamis.kernels.blocks import Events
 from tamis.kernels.jit import inlined, kernel
 
-__all__ = ["Clusters", "bucket_of", "find_buckets", "match_clusters"]
+__all__ = ["Clusters", "bucket_of", "match_clusters"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -51,13 +51,6 @@ def bucket_of(key: Any, bits: int) -> Any:
     if bits == 0:
         return np.int64(0)
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
-
-
-@kernel
-def find_buckets(keys: npt.NDArray[np.uint64], bits: int, out: Longs) -> None:
-    """The bucket of each key."""
-    for at in range(len(keys)):
-        out[at] = bucket_of(keys[at], bits)
 
 
 @kernel
@@ -185,7 +178,7 @@ def match_clusters(
 
     The value is their number, or -1 if `found` is too short. `work` counts probes and candidates.
     """
-    n = np.int64(0)  # a literal's type would be tried, and compiled, first
+    n: Any = np.int64(0)  # a literal's type would be tried, and compiled, first
     for event in range(first, last):
         found_start[event - first] = n
         codes = events.codes[event]

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.jit import kernel
+from tamis.kernels.numbering import MOST_PROBES, new_table
+from tamis.kernels.spans import hash_span
 
 __all__ = [
     "BOOLEAN",
@@ -24,13 +26,12 @@ __all__ = [
     "REAL",
     "STRING",
     "WORD",
+    "Names",
     "Tests",
-    "copy_spans",
     "first_tests",
-    "hash_spans",
+    "new_names",
     "new_tests",
     "read_flat",
-    "same_spans",
 ]
 
 NONE, INTEGER, REAL, STRING, WORD, BOOLEAN = 0, 1, 2, 3, 4, 5
@@ -38,7 +39,7 @@ NONE, INTEGER, REAL, STRING, WORD, BOOLEAN = 0, 1, 2, 3, 4, 5
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "contains", "in", "starts with", "is present", "is missing")
 """Codes of operators are positions in this tuple."""
-_EQ, _NE, _LT, _LE, _GT, _GE, _CONTAINS, _IN, _STARTS, _PRESENT, _MISSING = range(11)
+EQ, NE, LT, LE, GT, GE, CONTAINS, IN, STARTS, PRESENT, MISSING, _BETWEEN_AND = range(12)
 
 _MOST_DIGITS = 18  # always fits int64
 
@@ -48,22 +49,36 @@ Ints = npt.NDArray[np.int32]
 
 
 class Tests(NamedTuple):
-    """One record per test, in the order of the texts. Spans are positions in the column's bytes."""
+    """One record per test, in the order of the texts."""
 
     row: Ints
-    name_start: Longs
-    name_stop: Longs
+    attribute: Ints  # names are numbered in the order of their coming
     operator: npt.NDArray[np.int8]
     constant_class: npt.NDArray[np.int8]
-    constant_start: Longs
-    constant_stop: Longs
-    integer: Longs  # the value where the class is INTEGER, 0 or 1 where BOOLEAN
+    listed: npt.NDArray[np.bool_]  # a further member of the list that the record before belongs to
+    value: Longs  # the number itself where the class is INTEGER, 0 or 1 where BOOLEAN, else where the text begins
+    length: Ints  # of the constant's text
+
+
+class Names(NamedTuple):
+    """The distinct attribute names as spans of the column's bytes, and a hash table of them, at first all zeros."""
+
+    start: Longs
+    stop: Longs
+    table: Ints
 
 
 def new_tests(capacity: int) -> Tests:
-    longs = [np.empty(capacity, np.int64) for _ in range(5)]
-    bytes_ = [np.empty(capacity, np.int8) for _ in range(2)]
-    return Tests(np.empty(capacity, np.int32), longs[0], longs[1], bytes_[0], bytes_[1], longs[2], longs[3], longs[4])
+    """Room for so many records; what is never written to costs nothing."""
+    row, attribute, length = (np.empty(capacity, np.int32) for _ in range(3))
+    operator, constant_class = (np.empty(capacity, np.int8) for _ in range(2))
+    listed, value = np.empty(capacity, np.bool_), np.empty(capacity, np.int64)
+    return Tests(row, attribute, operator, constant_class, listed, value, length)
+
+
+def new_names(capacity: int) -> Names:
+    """Room for so many names."""
+    return Names(np.empty(capacity, np.int64), np.empty(capacity, np.int64), new_table(capacity))
 
 
 def first_tests(tests: Tests, count: int) -> Tests:
@@ -180,42 +195,28 @@ def _number(text: Bytes, at: int, stop: int) -> tuple[int, int, int]:
 
 
 @kernel
-def _constant(text: Bytes, at: int, stop: int, tests: Tests, n: int) -> int:
-    """Read a constant into record `n`; the value is where it ends, or -1."""
-    if at >= stop:
-        return -1
-    byte = text[at]
+def _constant(text: Bytes, at: int, stop: int) -> tuple[int, int, int, int]:
+    """Where the constant ends (-1 if it is odd), its class, its value and the length of its text."""
+    end, found, value, length = -1, NONE, 0, 0
+    byte: Any = text[at] if at < stop else np.uint8(0)
     if byte == 39:
         i = at + 1
         while i < stop and text[i] != 39:
             i += 1
-        if i >= stop or (i + 1 < stop and text[i + 1] == 39):
-            return -1
-        tests.constant_class[n], tests.constant_start[n], tests.constant_stop[n] = STRING, at + 1, i
-        tests.integer[n] = 0
-        return i + 1
-    if _is_digit(byte) or byte == 43 or byte == 45 or byte == 46:
-        end, found, value = _number(text, at, stop)
-        tests.constant_class[n], tests.constant_start[n], tests.constant_stop[n] = found, at, end
-        tests.integer[n] = value
-        return end if found != NONE else -1
-    end = _word_end(text, at, stop)
-    if end == at:
-        return -1
-    packed = _keyword(text, at, end)
-    boolean = packed == _TRUE or packed == _FALSE
-    if _is_keyword(packed) and not boolean:
-        return -1
-    tests.constant_class[n] = BOOLEAN if boolean else WORD
-    tests.constant_start[n], tests.constant_stop[n] = at, end
-    tests.integer[n] = 1 if packed == _TRUE else 0
-    return end
-
-
-@kernel
-def _open(tests: Tests, n: int, row: int, start: int, stop: int, operator: int) -> None:
-    tests.row[n], tests.name_start[n], tests.name_stop[n], tests.operator[n] = row, start, stop, operator
-    tests.constant_class[n], tests.constant_start[n], tests.constant_stop[n], tests.integer[n] = NONE, 0, 0, 0
+        if i < stop and (i + 1 >= stop or text[i + 1] != 39):
+            end, found, value, length = i + 1, STRING, at + 1, i - at - 1
+    elif _is_digit(byte) or byte == 43 or byte == 45 or byte == 46:
+        after, found, whole = _number(text, at, stop)
+        end = after if found != NONE else -1
+        value, length = whole if found == INTEGER else at, after - at
+    else:
+        after = _word_end(text, at, stop)
+        packed = _keyword(text, at, after)
+        boolean = packed == _TRUE or packed == _FALSE
+        if after > at and (boolean or not _is_keyword(packed)):
+            end, found = after, BOOLEAN if boolean else WORD
+            value, length = (1 if packed == _TRUE else 0) if boolean else at, after - at
+    return end, found, value, length
 
 
 @kernel
@@ -224,86 +225,111 @@ def _symbol(text: Bytes, at: int, stop: int) -> tuple[int, int]:
     byte = text[at]
     after = text[at + 1] if at + 1 < stop else np.uint8(0)
     if byte == 61:
-        return _EQ, at + (2 if after == 61 else 1)
+        return EQ, at + (2 if after == 61 else 1)
     if byte == 33 and after == 61:
-        return _NE, at + 2
+        return NE, at + 2
     if byte == 60:
         if after == 62:
-            return _NE, at + 2
-        return (_LE, at + 2) if after == 61 else (_LT, at + 1)
+            return NE, at + 2
+        return (LE, at + 2) if after == 61 else (LT, at + 1)
     if byte == 62:
-        return (_GE, at + 2) if after == 61 else (_GT, at + 1)
+        return (GE, at + 2) if after == 61 else (GT, at + 1)
     return -1, at
 
 
 @kernel
-def _worded(text: Bytes, at: int, stop: int, tests: Tests, n: int) -> tuple[int, int]:
-    """The rest of a test whose operator is a word. The values are where it ends (-1 if odd) and the next record."""
-    row, start, name_stop = tests.row[n], tests.name_start[n], tests.name_stop[n]
+def _worded(text: Bytes, at: int, stop: int) -> tuple[int, int]:
+    """The operator written as words at `at`, and where it ends; -1 if there is none."""
     end = _word_end(text, at, stop)
     packed = _keyword(text, at, end)
     at = _skip(text, end, stop)
     if packed == _W_CONTAINS:
-        tests.operator[n] = _CONTAINS
-        return _constant(text, at, stop, tests, n), n + 1
+        return CONTAINS, end
     if packed == _IS or packed == _W_STARTS:
         end = _word_end(text, at, stop)
         second = _keyword(text, at, end)
         if packed == _W_STARTS:
-            tests.operator[n] = _STARTS
-            at = _skip(text, end, stop)
-            return _constant(text, at, stop, tests, n) if second == _WITH else -1, n + 1
-        tests.operator[n] = _PRESENT if second == _W_PRESENT else _MISSING
-        return end if second == _W_PRESENT or second == _W_MISSING else -1, n + 1
+            return STARTS if second == _WITH else -1, end
+        if second == _W_PRESENT or second == _W_MISSING:
+            return PRESENT if second == _W_PRESENT else MISSING, end
     if packed == _BETWEEN:
-        tests.operator[n] = _GE
-        at = _constant(text, at, stop, tests, n)
-        if at < 0:
-            return -1, n
-        at = _skip(text, at, stop)
-        end = _word_end(text, at, stop)
-        if _keyword(text, at, end) != _AND:
-            return -1, n
-        _open(tests, n + 1, row, start, name_stop, _LE)
-        return _constant(text, _skip(text, end, stop), stop, tests, n + 1), n + 2
+        return _BETWEEN_AND, end
     if packed == _W_IN and at < stop and text[at] == 40:
-        while True:
-            _open(tests, n, row, start, name_stop, _IN)
-            at = _constant(text, _skip(text, at + 1, stop), stop, tests, n)
-            n += 1
-            if at < 0:
-                return -1, n
-            at = _skip(text, at, stop)
-            if at < stop and text[at] == 41:
-                return at + 1, n
-            if at >= stop or text[at] != 44:
-                return -1, n
-    return -1, n
+        return IN, at + 1
+    return -1, end
 
 
 @kernel
-def read_flat(text: Bytes, starts: Longs, tests: Tests, odd: npt.NDArray[np.bool_]) -> int:
-    """Read every text; the value is the number of records. `tests` needs room for one record per two bytes."""
-    n = 0
+def _name(text: Bytes, start: int, stop: int, names: Names, known: int) -> int:
+    """The number of a name; `known` if it is new, and -1 if it cannot be one."""
+    mask = np.uint64(len(names.table) - 1)
+    place = hash_span(text, start, stop) & mask
+    probes = 0
+    while names.table[place] > 0 and probes < MOST_PROBES:
+        number = names.table[place] - 1
+        first, length = names.start[number], stop - start
+        same = names.stop[number] - first == length
+        i = 0
+        while same and i < length:
+            same = text[start + i] == text[first + i]
+            i += 1
+        if same:
+            return number
+        place = (place + np.uint64(1)) & mask
+        probes += 1
+    if probes == MOST_PROBES or _is_keyword(_keyword(text, start, stop)):
+        return -1
+    names.start[known], names.stop[known], names.table[place] = start, stop, known + 1
+    return known
+
+
+@kernel
+def read_flat(text: Bytes, starts: Longs, tests: Tests, names: Names, odd: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """Read every text; the values are the numbers of records and of names.
+
+    `tests` and `names` need room for one record per two bytes.
+    """
+    out_row, out_attribute, out_operator, out_constant_class, out_listed, out_value, out_length = tests
+    n, known = 0, 0
     for row in range(len(starts) - 1):
         first = n
         at, stop = _skip(text, starts[row], starts[row + 1]), starts[row + 1]
         odd[row] = True
         while True:
             end = _word_end(text, at, stop)
-            if end == at or _is_keyword(_keyword(text, at, end)):
-                break
-            _open(tests, n, row, at, end, _EQ)
+            attribute = _name(text, at, end, names, known) if end > at else -1
+            known = max(known, attribute + 1)
             at = _skip(text, end, stop)
-            if at >= stop:
+            if attribute < 0 or at >= stop:
                 break
-            operator, after = _symbol(text, at, stop)
-            if operator >= 0:
-                tests.operator[n] = operator
-                at = _constant(text, _skip(text, after, stop), stop, tests, n)
+            operator, at = _symbol(text, at, stop)
+            if operator < 0:
+                operator, at = _worded(text, at, stop)
+            if operator < 0:
+                break
+            member = 0
+            while at >= 0:
+                out_row[n], out_attribute[n], out_listed[n] = row, attribute, operator == IN and member > 0
+                out_operator[n], out_constant_class[n] = operator, NONE
+                if operator == PRESENT or operator == MISSING:
+                    n += 1
+                    break
+                at, out_constant_class[n], out_value[n], out_length[n] = _constant(text, _skip(text, at, stop), stop)
+                if operator == _BETWEEN_AND:
+                    out_operator[n] = GE if member == 0 else LE
                 n += 1
-            else:
-                at, n = _worded(text, at, stop, tests, n)
+                member += 1
+                if at < 0 or (operator != IN and (operator != _BETWEEN_AND or member == 2)):
+                    break
+                at = _skip(text, at, stop)
+                if operator == _BETWEEN_AND:
+                    end = _word_end(text, at, stop)
+                    at = end if _keyword(text, at, end) == _AND else -1
+                elif at < stop and text[at] == 41:
+                    at += 1
+                    break
+                else:
+                    at = at + 1 if at < stop and text[at] == 44 else -1
             if at < 0:
                 break
             at = _skip(text, at, stop)
@@ -316,39 +342,4 @@ def read_flat(text: Bytes, starts: Longs, tests: Tests, odd: npt.NDArray[np.bool
             at = _skip(text, end, stop)
         if odd[row]:
             n = first
-    return n
-
-
-@kernel
-def hash_spans(text: Bytes, starts: Longs, stops: Longs, hashes: npt.NDArray[np.uint64]) -> None:
-    """A 64-bit hash of each span."""
-    for at in range(len(starts)):
-        state = np.uint64(0xCBF29CE484222325) ^ np.uint64(stops[at] - starts[at])
-        for i in range(starts[at], stops[at]):
-            state = (state ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
-            state ^= state >> np.uint64(31)
-        hashes[at] = state * np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def same_spans(text: Bytes, starts: Longs, stops: Longs, model: Longs, same: npt.NDArray[np.bool_]) -> None:
-    """Whether each span equals the span of its model: equal hashes are not yet equal names."""
-    for at in range(len(starts)):
-        other = model[at]
-        length = stops[at] - starts[at]
-        equal = length == stops[other] - starts[other]
-        i = 0
-        while equal and i < length:
-            equal = text[starts[at] + i] == text[starts[other] + i]
-            i += 1
-        same[at] = equal
-
-
-@kernel
-def copy_spans(text: Bytes, starts: Longs, stops: Longs, offsets: Ints, out: Bytes) -> None:
-    """The spans one after another, as the bytes of an Arrow string column with these offsets."""
-    for at in range(len(starts)):
-        to = offsets[at]
-        for i in range(starts[at], stops[at]):
-            out[to] = text[i]
-            to += 1
+    return n, known

@@ -7,7 +7,7 @@ row does.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ def find(
         return -1
     for at in range(size):
         counts[at] += count_members(places, finds.members, finds.member_start[at], finds.member_start[at + 1])
-    used = np.int64(0)  # a literal's type would be tried, and compiled, first
+    used: Any = np.int64(0)  # a literal's type would be tried, and compiled, first
     for block in range(len(parts.block_sizes)):
         for at in range(size):
             scratch.chosen[at] = first + at
@@ -84,9 +84,10 @@ def list_found(
     base: int, out: Ints, at: Longs, end: Longs,
 ) -> None:  # fmt: skip
     """List what `find` found, `base` added to each row: event i's from `out[at[i]]` on; `at` moves on, up to `end`."""
-    size, used = last - first, np.int64(0)
+    size = last - first
+    used = np.int64(0)
     for block in range(len(parts.block_sizes)):
-        n = np.int64(0)
+        n: Any = np.int64(0)
         for event in range(size):
             how = finds.touched[block * size + event]
             if how == _AGAIN:

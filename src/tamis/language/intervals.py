@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from tamis.model import TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
 from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
 
-__all__ = ["HOLES", "NEVER", "POINTS", "one_of", "simplify_interval", "without"]
+__all__ = ["HOLES", "NEVER", "POINTS", "Cut", "Interval", "one_of", "prefix_range", "simplify_interval", "without"]
 
 _O = Operator
 NEVER: Final = None
@@ -30,32 +30,32 @@ _HIGH = (_O.LT, _O.LE)
 _Data = int | float | str
 
 
-class _Cut(NamedTuple):
+class Cut(NamedTuple):
     """A place on the line: just before `data`, or just after it. Cuts compare as tuples do."""
 
     data: _Data
     after: bool
 
 
-class _Interval(NamedTuple):
+class Interval(NamedTuple):
     """The values between two cuts; None is no end."""
 
-    start: _Cut | None
-    end: _Cut | None
+    start: Cut | None
+    end: Cut | None
 
-    def meet(self, other: _Interval) -> _Interval:
+    def meet(self, other: Interval) -> Interval:
         starts = [cut for cut in (self.start, other.start) if cut is not None]
         ends = [cut for cut in (self.end, other.end) if cut is not None]
-        return _Interval(max(starts, default=None), min(ends, default=None))
+        return Interval(max(starts, default=None), min(ends, default=None))
 
     def has(self, data: _Data) -> bool:
         return (self.start is None or self.start <= (data, False)) and (self.end is None or (data, True) <= self.end)
 
-    def holds_after(self, cut: _Cut | None) -> bool:
+    def holds_after(self, cut: Cut | None) -> bool:
         """Whether what comes just after the cut is inside."""
         return cut is not None and (self.start is None or self.start <= cut) and (self.end is None or cut < self.end)
 
-    def holds_before(self, cut: _Cut | None) -> bool:
+    def holds_before(self, cut: Cut | None) -> bool:
         """Whether what comes just before the cut is inside; None is the far end."""
         if cut is None:
             return self.end is None
@@ -103,7 +103,7 @@ class _Tests:
         self.whole = self.kind is Kind.TIMESTAMP or isinstance(domain, Integer)
         self.mixed = domain.kind is None
         self.line = _line(domain, self.kind)
-        self.around = reduce(_Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
+        self.around = reduce(Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
         self.holes = {value.data for test in self.tests if test.operator in HOLES for value in test.constants}
         self.gone = _widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
 
@@ -122,37 +122,37 @@ class _Tests:
     def predicate(self, operator: Operator, data: _Data) -> Predicate:
         return Predicate(self.attribute, operator, Value(self.kind, data))
 
-    def has(self, interval: _Interval, data: _Data) -> bool:
+    def has(self, interval: Interval, data: _Data) -> bool:
         return interval.has(data) and data not in self.holes and not self.is_gone(data)
 
     def is_gone(self, data: _Data) -> bool:
         return isinstance(data, str) and data.startswith(self.gone)
 
-    def trimmed(self) -> _Interval:
+    def trimmed(self) -> Interval:
         """What is around, its ends moved past whatever is taken out there."""
         start, end = self.around
-        for gone in map(_range, self.gone):
+        for gone in map(prefix_range, self.gone):
             if gone.holds_after(start):
                 if gone.end is None:
-                    return _Interval(start, start)
+                    return Interval(start, start)
                 start = gone.end
         while start is not None and not start.after and start.data in self.holes:
-            start = _Cut(int(start.data) + 1, False) if self.whole else _Cut(start.data, True)
+            start = Cut(int(start.data) + 1, False) if self.whole else Cut(start.data, True)
         while end is not None and end.after and end.data in self.holes:
-            end = _Cut(int(end.data) - 1, True) if self.whole else _Cut(end.data, False)
-        for gone in map(_range, reversed(self.gone)):
+            end = Cut(int(end.data) - 1, True) if self.whole else Cut(end.data, False)
+        for gone in map(prefix_range, reversed(self.gone)):
             if gone.holds_before(end):
                 end = gone.start
-        return _Interval(start, end)
+        return Interval(start, end)
 
-    def spelt(self, inner: _Interval) -> list[Predicate]:
+    def spelt(self, inner: Interval) -> list[Predicate]:
         """The interval as predicates. An end that no bound set is not moved: what is taken out there stays a hole."""
         bounds = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _LOW + _HIGH]
         start = inner.start if any(one.start == self.around.start for _, one in bounds) else self.around.start
         end = inner.end if any(one.end == self.around.end for _, one in bounds) else self.around.end
-        shown = _Interval(start, end)
+        shown = Interval(start, end)
         holes = [Value(self.kind, hole) for hole in self.holes if shown.has(hole) and not self.is_gone(hole)]
-        gone = [prefix for prefix in self.gone if not shown.meet(_range(prefix)).empty()]
+        gone = [prefix for prefix in self.gone if not shown.meet(prefix_range(prefix)).empty()]
         found = self.ends(shown, bounds)
         found += [self.predicate(_O.NOT_STARTS, prefix) for prefix in gone]
         found += without(self.attribute, sorted(holes))
@@ -161,10 +161,10 @@ class _Tests:
             return [self.predicate(_O.GE, self.line.start.data)]
         return found
 
-    def ends(self, shown: _Interval, bounds: list[tuple[Predicate, _Interval]]) -> list[Predicate]:
+    def ends(self, shown: Interval, bounds: list[tuple[Predicate, Interval]]) -> list[Predicate]:
         """In the subscriber's own words where they fit: a prefix stays one, `> 5` does not become `>= 6`."""
         prefix = max((str(t.constants[0].data) for t in self.tests if t.operator is _O.STARTS), key=len, default="")
-        inside = _range(prefix)
+        inside = prefix_range(prefix)
         said, found = [self.line], []
         if prefix and (shown.start == inside.start or (inside.end is not None and shown.end == inside.end)):
             said.append(inside)
@@ -178,38 +178,38 @@ class _Tests:
         return found
 
 
-def _line(domain: Domain, kind: Kind) -> _Interval:
+def _line(domain: Domain, kind: Kind) -> Interval:
     """All values of the kind in the domain. Some lines have ends, and a bound there says nothing."""
     if isinstance(domain, Integer):
-        start = None if domain.min is None else _Cut(domain.min, False)
-        return _Interval(start, None if domain.max is None else _Cut(domain.max, True))
+        start = None if domain.min is None else Cut(domain.min, False)
+        return Interval(start, None if domain.max is None else Cut(domain.max, True))
     if kind is Kind.TIMESTAMP:
-        return _Interval(_Cut(FIRST_INSTANT, False), _Cut(LAST_INSTANT, True))
-    return _Interval(_Cut("", False) if kind is Kind.STRING else None, None)
+        return Interval(Cut(FIRST_INSTANT, False), Cut(LAST_INSTANT, True))
+    return Interval(Cut("", False) if kind is Kind.STRING else None, None)
 
 
-def _admitted(test: Predicate, whole: bool) -> _Interval:
+def _admitted(test: Predicate, whole: bool) -> Interval:
     """The interval of one bound or prefix. After n is before n + 1 where values can be counted."""
     data = test.constants[0].data
     if test.operator is _O.STARTS:
-        return _range(str(data))
+        return prefix_range(str(data))
     if test.operator in _LOW:
         after = test.operator is _O.GT
-        return _Interval(_Cut(int(data) + after, False) if whole else _Cut(data, after), None)
+        return Interval(Cut(int(data) + after, False) if whole else Cut(data, after), None)
     if test.operator in _HIGH:
         after = test.operator is _O.LE
-        return _Interval(None, _Cut(int(data) - (not after), True) if whole else _Cut(data, after))
-    return _Interval(None, None)
+        return Interval(None, Cut(int(data) - (not after), True) if whole else Cut(data, after))
+    return Interval(None, None)
 
 
-def _range(prefix: str) -> _Interval:
+def prefix_range(prefix: str) -> Interval:
     """The strings with this prefix; nothing comes after those of the highest code point alone."""
     base = prefix.rstrip("\U0010ffff")
     if not base:
-        return _Interval(_Cut(prefix, False), None)
+        return Interval(Cut(prefix, False), None)
     last = ord(base[-1])
     past = base[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)  # surrogates are no text
-    return _Interval(_Cut(prefix, False), _Cut(past, False))
+    return Interval(Cut(prefix, False), Cut(past, False))
 
 
 def _widest(prefixes: set[str]) -> tuple[str, ...]:

@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 from tamis.kernels import block_building
 from tamis.kernels.blocks import MEMBERS, WORDS, Blocks
-from tamis.kernels.clusters import Clusters, find_buckets
+from tamis.kernels.clusters import Clusters
 from tamis.kernels.conjunctions import Intervals
+from tamis.kernels.points import file_keys, leave_rest
 from tamis.kernels.rows import Places
 from tamis.kernels.segment import Parts
 from tamis.model import Schema
 from tamis.segments.coding import Coded, Columns, code_reading, take
-from tamis.segments.homes import Access, Homes, choose_homes, key_points
+from tamis.segments.homes import Access, Homes, choose_homes, slots_of
 from tamis.segments.reading import Reading
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import DEFAULT, Tuning
@@ -84,11 +85,12 @@ def _linked(coded: Coded, conjunction: Longs) -> npt.NDArray[np.bool_]:
 
 def _canon(owner: Longs) -> Ints | None:
     real = np.nonzero(owner >= 0)[0]
-    unique, first, of = np.unique(owner[real], return_index=True, return_inverse=True)
-    if len(unique) == len(real):
+    first = np.full(int(owner.max(initial=-1)) + 1, -1, np.int32)
+    first[owner[real[::-1]]] = real[::-1]  # backwards, so that an owner's first row is written last
+    if int((first >= 0).sum()) == len(real):
         return None
     canon = np.arange(len(owner), dtype=np.int32)
-    canon[real] = real[first][of]
+    canon[real] = first[owner[real]]
     return canon
 
 
@@ -103,10 +105,9 @@ def _build_blocks(coded: Coded, homes: Homes, tuning: Tuning) -> tuple[Blocks, I
     mine = take(coded.intervals, order)
     slots = len(coded.columns.slot_column)
     lengths = np.diff(mine.start)
-    keys = np.repeat(block, lengths).astype(np.int64) * slots + mine.slot
-    entries, entry_of = np.unique(keys, return_inverse=True)
-    entry_of = entry_of.astype(np.int32)
-    entries, entry_of = _most_used_first(entries, entry_of, mine, lengths, slots)
+    entries, entry_of = np.empty(len(mine.slot), np.int64), np.empty(len(mine.slot), np.int32)
+    count = block_building.number_entries(mine, block, slots, entries, entry_of)
+    entries, entry_of = _most_used_first(entries[:count], entry_of, mine, lengths, slots)
     entry_block, entry_slot = entries // slots, (entries % slots).astype(np.int32)
     toggle_start = np.r_[0, np.cumsum(2 * np.bincount(entry_of, minlength=len(entries)))].astype(np.int64)
     toggle_code, toggle_bit = np.empty(toggle_start[-1], np.int32), np.empty(toggle_start[-1], np.uint16)
@@ -125,7 +126,7 @@ def _build_blocks(coded: Coded, homes: Homes, tuning: Tuning) -> tuple[Blocks, I
 def _most_used_first(entries: Longs, entry_of: Ints, mine: Intervals, lengths: Longs, slots: int) -> tuple[Longs, Ints]:
     """Within a block, the entries that most members use come first: they leave the fewest standing."""
     users = _users(entry_of, mine, lengths, len(entries))
-    order = np.lexsort((-users, entries // slots))
+    order = np.lexsort((entries, -users, entries // slots))
     rank = np.empty(len(entries), np.int32)
     rank[order] = np.arange(len(entries), dtype=np.int32)
     return entries[order], rank[entry_of]
@@ -195,12 +196,11 @@ def _build_clusters(coded: Coded, accesses: list[Access]) -> tuple[Clusters, Lon
     members = 0
     for access in accesses:
         bits = max(0, int(len(access.keys) - 1).bit_length()) if access.hashed else 0
-        place = np.zeros(len(access.keys), np.int64)
-        find_buckets(access.keys, bits, place)
-        order = np.lexsort((access.keys, place))
+        starts, order = np.zeros((1 << bits) + 1, np.int64), np.empty(len(access.keys), np.int64)
+        file_keys(access.keys, bits, starts, order)
         bucket_start.append(sum(map(len, buckets)))
         bucket_bits.append(bits)
-        buckets.append((members + np.searchsorted(place[order], np.arange((1 << bits) + 1))).astype(np.int32))
+        buckets.append((members + starts).astype(np.int32))
         filed.append(access.conjunctions[order])
         keys.append(access.keys[order])
         members += len(order)
@@ -228,21 +228,17 @@ def _build_clusters(coded: Coded, accesses: list[Access]) -> tuple[Clusters, Lon
 
 def _rest(coded: Coded, accesses: list[Access], conjunctions: Longs) -> Intervals:
     """Each member's intervals but for the ones its key stands for."""
-    mine = take(coded.intervals, conjunctions)
-    lengths = np.diff(mine.start)
-    of = np.repeat(np.arange(len(conjunctions)), lengths)
-    number = np.repeat(np.arange(len(accesses)), [len(access.conjunctions) for access in accesses])
-    column = coded.columns.slot_column[mine.slot]
-    uses = np.zeros((len(accesses) + 1, coded.columns.count + 1), np.bool_)
+    number = np.repeat(np.arange(len(accesses), dtype=np.int32), [len(access.conjunctions) for access in accesses])
+    used = np.zeros((len(accesses) + 1, coded.columns.count + 1), np.bool_)
     for at, access in enumerate(accesses):
         if access.hashed:
-            uses[at, list(access.columns)] = True
-    keyed = key_points(coded.columns, mine)
-    if len(of):
-        keyed &= uses[number[of], column]
-    kept = ~keyed
-    start = np.r_[0, np.cumsum(np.bincount(of[kept], minlength=len(conjunctions)))].astype(np.int64)
-    return Intervals(start, mine.slot[kept], mine.low[kept], mine.high[kept])
+            used[at, list(access.columns)] = True
+    start = np.zeros(len(conjunctions) + 1, np.int64)
+    room = int((coded.intervals.start[conjunctions + 1] - coded.intervals.start[conjunctions]).sum())
+    rest = Intervals(start, *(np.empty(room, np.int32) for _ in range(3)))
+    seen = np.full(coded.columns.count + 1, -1, np.int64)
+    count = leave_rest(coded.intervals, slots_of(coded.columns), conjunctions, number, used, seen, rest)
+    return Intervals(start, *(column[:count].copy() for column in rest[1:]))
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.blocks import ALL, ANY
-from tamis.kernels.conjunctions import Intervals, hash_conjunctions, merge_unions, same_conjunctions
+from tamis.kernels.conjunctions import (
+    Intervals,
+    count_intervals,
+    merge_unions,
+    number_conjunctions,
+    place_intervals,
+    take_intervals,
+)
+from tamis.kernels.numbering import grouped, new_table
 from tamis.model import Finite, Integer, Kind, Schema
 from tamis.segments.codes import AttributeCodes, Dictionary, dictionary_of
 from tamis.segments.constraints import LACKS, LINK, Column, Piece, Slot
@@ -106,60 +114,51 @@ def _sorted_intervals(
     pieces: list[Piece], slots: dict[Slot, int], columns: Columns, dead: npt.NDArray[np.bool_]
 ) -> tuple[Intervals, Longs]:
     """All intervals by conjunction and slot, and the number of each conjunction that has any."""
-    if not pieces:
-        none = np.empty(0, np.int32)
-        return Intervals(np.zeros(1, np.int64), none, none, none), np.empty(0, np.int64)
     ranges = [_range(columns, piece) for piece in pieces]
-    conjunction = np.concatenate([piece.conjunctions for piece in pieces])
-    slot = np.concatenate([np.full(len(p.conjunctions), slots[p.slot], np.int32) for p in pieces])
-    low, high = (np.concatenate(side) for side in zip(*ranges, strict=True))
-    empty = low > high
-    if empty.any():
+    empty = [low > high for low, high in ranges]
+    if any(one.any() for one in empty):
         dead = dead.copy()
-        dead[_left_without(conjunction, slot, empty)] = True
-    kept = np.nonzero(~empty & ~dead[conjunction])[0]
-    order = kept[np.argsort(conjunction[kept], kind="stable")]
-    conjunction, slot, low, high = conjunction[order], slot[order], low[order], high[order]
-    intervals = Intervals(_starts(conjunction), slot, low, high)
-    keep = np.empty(len(low), np.bool_)
-    merge_unions(intervals, keep)
-    if not keep.all():
-        conjunction, slot, low, high = conjunction[keep], slot[keep], low[keep], high[keep]
-        intervals = Intervals(_starts(conjunction), slot, low, high)
-    return intervals, conjunction[intervals.start[:-1]]
+        dead[_left_without(pieces, slots, empty)] = True
+    start = np.zeros(len(dead) + 1, np.int64)
+    for piece, (low, high) in zip(pieces, ranges, strict=True):
+        count_intervals(piece.conjunctions, low, high, dead, start)
+    numbers = np.nonzero(start[1:])[0]
+    np.cumsum(start, out=start)
+    slot, lows, highs = (np.empty(start[-1], np.int32) for _ in range(3))
+    found = Intervals(np.r_[start[numbers], start[-1:]], slot, lows, highs)
+    cursor = start[:-1].copy()
+    for piece, (low, high) in zip(pieces, ranges, strict=True):
+        place_intervals(piece.conjunctions, slots[piece.slot], low, high, dead, cursor, found)
+    keep = np.empty(len(slot), np.bool_)
+    if merge_unions(found, keep):
+        kept = np.r_[0, np.cumsum(keep)].astype(np.int64)
+        found = Intervals(kept[found.start], slot[keep], lows[keep], highs[keep])
+    return found, numbers
 
 
-def _left_without(conjunction: Longs, slot: npt.NDArray[np.int32], empty: npt.NDArray[np.bool_]) -> Longs:
+def _left_without(pieces: list[Piece], slots: dict[Slot, int], empty: list[npt.NDArray[np.bool_]]) -> Longs:
     """Conjunctions with a slot that has no interval with anything in it."""
-    key = conjunction * (int(slot.max()) + 1) + slot
-    return conjunction[np.isin(key, key[~empty], invert=True)]
-
-
-def _starts(sorted_keys: Longs) -> Longs:
-    """Where each run of equal keys starts, and the end."""
-    if not len(sorted_keys):
-        return np.zeros(1, np.int64)
-    return np.r_[0, np.nonzero(np.diff(sorted_keys))[0] + 1, len(sorted_keys)].astype(np.int64)
+    conjunction = np.concatenate([piece.conjunctions for piece in pieces])
+    slot = np.repeat([slots[piece.slot] for piece in pieces], [len(piece.conjunctions) for piece in pieces])
+    key = conjunction * len(slots) + slot
+    return conjunction[np.isin(key, key[~np.concatenate(empty)], invert=True)]
 
 
 def _distinct(columns: Columns, intervals: Intervals, owners: Longs) -> Coded:
     count = len(intervals.start) - 1
-    hashes = np.empty(count, np.uint64)
-    hash_conjunctions(intervals, hashes)
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    same = np.empty(count, np.bool_)
-    same_conjunctions(intervals, np.arange(count), first[group], same)
-    group = group.astype(np.int64)
-    group[~same] = len(first) + np.arange(int((~same).sum()))  # a collision: stored apart, which is merely longer
-    order = np.argsort(group, kind="stable")
-    starts = _starts(group[order])
-    model = order[starts[:-1]]
-    return Coded(columns, take(intervals, model), starts, owners[order])
+    numbers, first = np.empty(count, np.int32), np.empty(count, np.int32)
+    distinct = number_conjunctions(intervals, new_table(count, np.uint64), numbers, first)
+    if distinct == count:
+        return Coded(columns, intervals, np.arange(count + 1), owners)
+    starts, order = grouped(numbers, distinct)
+    return Coded(columns, take(intervals, first[:distinct].astype(np.int64)), starts, owners[order])
 
 
 def take(intervals: Intervals, chosen: Longs) -> Intervals:
     """The intervals of some conjunctions."""
-    lengths = np.diff(intervals.start)[chosen]
-    start = np.r_[0, np.cumsum(lengths)].astype(np.int64)
-    at = np.repeat(intervals.start[chosen] - start[:-1], lengths) + np.arange(start[-1])
-    return Intervals(start, intervals.slot[at], intervals.low[at], intervals.high[at])
+    start = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(intervals.start[chosen + 1] - intervals.start[chosen], out=start[1:])
+    slot, low, high = (np.empty(start[-1], np.int32) for _ in range(3))
+    found = Intervals(start, slot, low, high)
+    take_intervals(intervals, chosen, found)
+    return found

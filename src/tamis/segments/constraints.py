@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.language.intervals import Cut, Interval
 from tamis.model import Conjunction, Domain, Finite, Kind, Operator, Predicate, Reference, Schema, Value
-from tamis.segments.intervals import FiniteCodes, Interval, value_intervals
+from tamis.segments.intervals import FiniteCodes, point, value_intervals
 
 __all__ = ["ANY", "BOUND", "CODES", "LACKS", "LINK", "MISSING", "Bound", "Piece", "Pieces", "Slot"]
 
@@ -32,6 +33,7 @@ ANY, MISSING, CODES = -1, -2, -3
 
 Column: TypeAlias = npt.NDArray[Any] | pa.Array
 _O = Operator
+_ALL = Interval(None, None)
 
 
 class Slot(NamedTuple):
@@ -89,7 +91,7 @@ class Pieces:
             operator, operand = predicate.operator, predicate.operand
             if isinstance(operand, Reference):
                 slot = Slot(predicate.attribute, LINK, operator.value, operand.attribute)
-                self._one(number, slot, CODES, Interval(2, False, 2, False))
+                self._one(number, slot, CODES, point(2))
             elif operator is _O.CONTAINS:
                 contained[predicate.attribute] += 1
                 slot = Slot(predicate.attribute, contained[predicate.attribute])
@@ -105,12 +107,12 @@ class Pieces:
     def _constraint(self, number: int, slot: Slot, predicates: list[Predicate]) -> None:
         first = predicates[0].operator
         if first in (_O.PRESENT, _O.MISSING):
-            self._one(number, slot, ANY if first is _O.PRESENT else MISSING, Interval())
+            self._one(number, slot, ANY if first is _O.PRESENT else MISSING, _ALL)
             return
         domain = self._domain(slot.attribute)
         if isinstance(domain, Finite):
             for low, high in self.finite(slot.attribute, domain).runs(tuple(predicates)):
-                self._one(number, slot, CODES, Interval(low, False, high, False))
+                self._one(number, slot, CODES, Interval(Cut(low, False), Cut(high, True)))
             return
         kind, intervals = value_intervals(predicates)
         for interval in intervals:
@@ -123,11 +125,11 @@ class Pieces:
         absent = [Predicate(p.attribute, _O.NE, p.operand) for p in predicates]
         if isinstance(domain, Finite):
             for low, high in self.finite(slot.attribute, domain).runs(tuple(absent)):
-                self._one(number, slot, CODES, Interval(low, False, high, False))
+                self._one(number, slot, CODES, Interval(Cut(low, False), Cut(high, True)))
             return
         for kind in Kind:
             of_kind = [p for p in absent if isinstance(p.operand, Value) and p.operand.kind is kind]
-            for interval in value_intervals(of_kind)[1] if of_kind else [Interval()]:
+            for interval in value_intervals(of_kind)[1] if of_kind else [_ALL]:
                 self._one(number, slot, kind, interval)
 
     def finite(self, attribute: str, domain: Finite) -> FiniteCodes:
@@ -142,16 +144,12 @@ class Pieces:
         return domain
 
     def _one(self, number: int, slot: Slot, kind: int, interval: Interval) -> None:
-        key = _Key(
-            slot,
-            kind,
-            None if interval.low is None else interval.low_open,
-            None if interval.high is None else interval.high_open,
-        )
+        start, end = interval
+        key = _Key(slot, kind, start.after if start is not None else None, not end.after if end is not None else None)
         numbers, lows, highs = self._lists[key]
         numbers.append(number)
-        lows.append(interval.low)
-        highs.append(interval.high)
+        lows.append(start.data if start is not None else None)
+        highs.append(end.data if end is not None else None)
 
     def all(self) -> Iterator[Piece]:
         yield from self._pieces

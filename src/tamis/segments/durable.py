@@ -1,6 +1,6 @@
 """A collection that survives: a folder with segments, a list of them, and a log of what came since.
 
-    current.json      the schema, and which segments count, with their dead; replaced atomically
+    current.json      the schema, what is known of events, which segments count, with their dead; replaced atomically
     segment-N-K.seg   as `segments.file` writes them
     log-N.wal         one record per write since `current.json` number N was written
     lock              held by the one process that has the folder open
@@ -18,7 +18,7 @@ import json
 import os
 import re
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from tamis.model import Schema, SubscriptionId
 from tamis.segments.file import open_segment, save_segment, sums_of
 from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
+from tamis.segments.statistics import Statistics
 from tamis.store.atomic import sync_folder, why, write_atomically
 
 __all__ = ["Folder", "Record"]
@@ -61,6 +62,8 @@ class Folder:
     ) -> None:
         """Open what is there, or make it. `replace` disregards what is there, which stays until the next checkpoint."""
         self.path = path
+        self.statistics: Statistics | None = None
+        self._made = 0
         self._listed: list[_Listed] = []
         self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
         self._handles: dict[str, int] = {}
@@ -133,12 +136,15 @@ class Folder:
                 raise SegmentError("the checksum does not fit: the file is damaged", str(path))
             self._number = int(found["number"])
             self._listed = [_Listed(*one) for one in found["segments"]]
+            known = found.get("statistics")
+            self.statistics = Statistics.from_json(known) if known is not None else None
             self.schema = Schema.loads(found["schema"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError) as error:
             raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
 
-    def _write_current(self, number: int, listed: list[_Listed]) -> None:
+    def _write_current(self, number: int, listed: list[_Listed], statistics: Statistics | None) -> None:
         found = {"format": _FORMAT, "number": number, "schema": self.schema.dumps(), "segments": listed}
+        found |= {"statistics": statistics.to_json()} if statistics is not None else {}
         text = json.dumps(found | {"sum": _sum_of(found)}, ensure_ascii=False)
         write_atomically(self.path / "current.json", [text.encode()])
 
@@ -159,26 +165,32 @@ class Folder:
             self._files[segment.index] = file
             yield segment
 
-    def checkpoint(self, segments: Iterable[Segment]) -> None:
-        """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
-        number = self._number + 1
-        listed, fresh = [], {}
-        for at, segment in enumerate(segments):
-            known = self._files.get(segment.index)
-            name = known or f"segment-{number}-{at}.seg"
-            if known is None:
+    def keep(self, segments: Iterable[Segment]) -> None:
+        """Write those that are not on disk yet. They count from the next checkpoint on, which then need not do it."""
+        for segment in segments:
+            if segment.index not in self._files:
+                self._made += 1
+                name = f"segment-{self._number + 1}-{self._made}.seg"
                 save_segment(segment, self.path / name, self.schema)
-                fresh[segment.index] = name
-            listed.append(_Listed(name, sums_of(self.path / name), segment.buried().tolist() if known else []))
+                self._files[segment.index] = name
+
+    def checkpoint(self, segments: Sequence[Segment], statistics: Statistics | None = None) -> None:
+        """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
+        self.keep(segments)
+        number = self._number + 1
+        names = [self._files[segment.index] for segment in segments]
+        listed = [
+            _Listed(name, sums_of(self.path / name), segment.buried().tolist())
+            for name, segment in zip(names, segments, strict=True)
+        ]
         log = self._handle(f"log-{number}.wal", os.O_RDWR | os.O_TRUNC)
         try:
-            self._write_current(number, listed)  # syncs the folder, and with it the name of the new log
+            self._write_current(number, listed, statistics)  # syncs the folder, and with it the name of the new log
         except BaseException:
             os.close(log)
             self._reread(number)
             raise
-        self._number, self._listed = number, listed
-        self._files.update(fresh)
+        self._number, self._listed, self.statistics = number, listed, statistics
         self._use_log(log, 0)
         self._sweep()
 
@@ -195,6 +207,9 @@ class Folder:
 
     def _sweep(self) -> None:
         kept = {"current.json", "lock", self._log_path().name, *(one.file for one in self._listed)}
+        for index, name in list(self._files.items()):
+            if name not in kept:
+                del self._files[index]
         for path in self.path.iterdir():
             if path.name not in kept and _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)

@@ -12,22 +12,28 @@ is taken to be as likely as another.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.blocks import ANY
 from tamis.kernels.conjunctions import Intervals, assign_blocks
+from tamis.kernels.numbering import grouped, numbered, ranked
+from tamis.kernels.points import MOST_POINTS, Points, Slots, find_points, pack_keys, set_keys
 from tamis.segments.coding import Columns
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import Tuning
 
-__all__ = ["Access", "Homes", "choose_homes", "key_points"]
+__all__ = ["Access", "Homes", "choose_homes", "slots_of"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
 _KEY_BITS = 60
+_MOST_COLUMNS = 1 << 21
+"""With more columns than this, sets of three would not fit a number: everyone is filed under one."""
+_ODD, _POSITIVE = 0x9E3779B97F4A7C15, 2**63 - 1
 _SAMPLE = 50
 _ORDER_SLOTS = 8
 """Slots that the order in blocks looks at; more would hardly move anything."""
@@ -53,21 +59,12 @@ class Homes:
     accesses: list[Access]
 
 
-@dataclass(frozen=True)
-class _Points:
-    """Up to three equality constraints per conjunction, the rarest first; column -1 where there is none."""
-
-    column: Ints
-    code: Ints
-    chance: npt.NDArray[np.float64]
-
-
 def choose_homes(
     columns: Columns, intervals: Intervals, owners: Longs, statistics: Statistics | None, tuning: Tuning
 ) -> Homes:
     """`owners` says how many owners each conjunction has."""
     shared = owners > 1
-    widths = [max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()]
+    widths = np.array([max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()], np.int64)
     points = _points(columns, intervals, statistics)
     level = _levels(points, widths, tuning)
     accesses, left = _open_accesses(points, level, widths, intervals, tuning)
@@ -79,100 +76,69 @@ def choose_homes(
     return Homes(single, group, accesses + _sparse_accesses(columns, intervals, points, sparse, widths))
 
 
-def key_points(columns: Columns, intervals: Intervals) -> npt.NDArray[np.bool_]:
-    """Which intervals can be part of a key: a slot's only interval, of one code, the first such of its column."""
-    of = np.repeat(np.arange(len(intervals.start) - 1), np.diff(intervals.start))
-    column = columns.slot_column[intervals.slot]
-    alone = np.ones(len(column), np.bool_)
-    together = (of[1:] == of[:-1]) & (intervals.slot[1:] == intervals.slot[:-1])
-    alone[1:] &= ~together
-    alone[:-1] &= ~together
-    point = alone & (intervals.low == intervals.high) & (intervals.low > 0) & (columns.slot_mode[intervals.slot] == ANY)
-    at = np.nonzero(point & (column < len(columns.attributes)))[0]
-    first = np.unique(of[at] * columns.count + column[at], return_index=True)[1]
-    found = np.zeros(len(column), np.bool_)
-    found[at[first]] = True
-    return found
+def slots_of(columns: Columns) -> Slots:
+    return Slots(columns.slot_column, columns.slot_mode, len(columns.attributes))
 
 
-def _points(columns: Columns, intervals: Intervals, statistics: Statistics | None) -> _Points:
+def _points(columns: Columns, intervals: Intervals, statistics: Statistics | None) -> Points:
     count = len(intervals.start) - 1
-    at = np.nonzero(key_points(columns, intervals))[0]
-    owner = np.repeat(np.arange(count), np.diff(intervals.start))[at]
-    column = columns.slot_column[intervals.slot[at]]
-    chance = _chances(columns, column, intervals.low[at], statistics)
-    order = np.lexsort((column, chance, owner))
-    at, owner, column, chance = at[order], owner[order], column[order], chance[order]
-    rank = np.arange(len(at)) - np.searchsorted(owner, owner)
-    found = _Points(np.full((3, count), -1, np.int32), np.zeros((3, count), np.int32), np.ones((3, count)))
-    for place in range(3):
-        chosen = rank == place
-        found.column[place, owner[chosen]] = column[chosen]
-        found.code[place, owner[chosen]] = intervals.low[at[chosen]]
-        found.chance[place, owner[chosen]] = chance[chosen]
+    shape = (MOST_POINTS, count)
+    found = Points(np.full(shape, -1, np.int32), np.zeros(shape, np.int32), np.ones(shape))
+    known = statistics.attributes if statistics is not None else {}
+    tables = [codes.chances(known.get(name)) for name, codes in columns.attributes.items()]
+    if tables:
+        start = np.cumsum([0, *map(len, tables)])
+        seen = np.full(len(tables), -1, np.int64)
+        find_points(intervals, slots_of(columns), start, np.concatenate(tables), seen, found)
     return found
 
 
-def _chances(columns: Columns, column: Ints, code: Ints, statistics: Statistics | None) -> npt.NDArray[np.float64]:
-    """How likely an event has the code in the column."""
-    chance = np.empty(len(column))
-    for at, (name, codes) in enumerate(columns.attributes.items()):
-        mine = column == at
-        if mine.any():
-            table = codes.chances(statistics.attributes.get(name) if statistics is not None else None)
-            chance[mine] = table[code[mine]]
-    return chance
-
-
-def _levels(points: _Points, widths: list[int], tuning: Tuning) -> Ints:
+def _levels(points: Points, widths: Longs, tuning: Tuning) -> Ints:
     """How many of its rarest equalities file each conjunction: as many as thin out crowded keys, if others agree."""
     level = (points.column[0] >= 0).astype(np.int32)
-    bits = np.array([*widths, 0], np.int64)
-    for wanted in (1, 2):
+    bits = np.r_[widths, 0]
+    for wanted in (1, 2) if len(widths) < _MOST_COLUMNS else ():
         here = np.nonzero((level == wanted) & (points.column[wanted] >= 0))[0]
         total = bits[points.column[: wanted + 1, here]].sum(axis=0)
         here = here[total <= _KEY_BITS]
         if not len(here):
             return level
-        group = _set_key(points, here, wanted, len(widths))
-        key = _set_key(points, here, wanted, len(widths), with_codes=True)
-        _, of, sizes = np.unique(group, return_inverse=True, return_counts=True)
-        _, first = np.unique(key, return_index=True)
-        keys = np.bincount(of[first], minlength=len(sizes))
-        crowded = (sizes / np.maximum(keys, 1))[of] > tuning.crowded
-        here = here[crowded]
-        finer = _set_key(points, here, wanted + 1, len(widths))
-        _, of, sizes = np.unique(finer, return_inverse=True, return_counts=True)
-        level[here[sizes[of] >= tuning.enough]] = wanted + 1
+        of, groups = _sets(points, here, wanted, len(widths))
+        sizes, keys = np.bincount(of, minlength=groups), _distinct_keys(points, here, wanted, widths, of, groups)
+        here = here[(sizes / np.maximum(keys, 1))[of] > tuning.crowded]
+        of, groups = _sets(points, here, wanted + 1, len(widths))
+        level[here[np.bincount(of, minlength=groups)[of] >= tuning.enough]] = wanted + 1
     return level
 
 
-def _set_key(points: _Points, chosen: Longs, level: int, columns: int, *, with_codes: bool = False) -> Longs:
-    """A number that is equal for equal sets of columns (and of codes; a rare collision only blurs an estimate)."""
-    order = np.argsort(points.column[:level, chosen], axis=0)
-    sorted_columns = np.take_along_axis(points.column[:level, chosen], order, axis=0).astype(np.int64)
-    codes = np.take_along_axis(points.code[:level, chosen], order, axis=0).astype(np.int64)
-    key = np.zeros(len(chosen), np.int64)
-    for place in range(level):
-        key = key * (columns + 1) + sorted_columns[place] + 1
-        if with_codes:
-            key = key * 1_000_003 + codes[place]
-    return key
+def _sets(points: Points, chosen: Longs, level: int, columns: int) -> tuple[Ints, int]:
+    """Conjunctions numbered by the set of columns of their rarest equalities, and how many sets there are."""
+    keys = np.empty(len(chosen), np.int64)
+    set_keys(points, chosen, level, columns, keys)
+    numbers, first = numbered(keys)
+    return numbers, len(first)
+
+
+def _distinct_keys(points: Points, chosen: Longs, level: int, widths: Longs, of: Ints, groups: int) -> Longs:
+    """About how many keys each set of columns has (a collision only blurs it)."""
+    keys = np.empty(len(chosen), np.uint64)
+    pack_keys(points, chosen, level, widths, keys)
+    mixed = (keys * np.uint64(_ODD) + of.astype(np.uint64)) & np.uint64(_POSITIVE)
+    _, first = numbered(mixed.view(np.int64))
+    return np.bincount(of[first], minlength=groups)
 
 
 def _open_accesses(
-    points: _Points, level: Ints, widths: list[int], intervals: Intervals, tuning: Tuning
+    points: Points, level: Ints, widths: Longs, intervals: Intervals, tuning: Tuning
 ) -> tuple[list[Access], Longs]:
     """The sets of columns worth a cluster, and the conjunctions that are left for blocks."""
     accesses: list[Access] = []
     left = [np.nonzero(level == 0)[0]]
     for wanted in (1, 2, 3):
         here = np.nonzero(level == wanted)[0]
-        if not len(here):
-            continue
-        order = np.argsort(_set_key(points, here, wanted, len(widths)), kind="stable")
-        keys = _set_key(points, here, wanted, len(widths))[order]
-        for members in np.split(here[order], np.nonzero(np.diff(keys))[0] + 1):
+        starts, order = grouped(*_sets(points, here, wanted, len(widths)))
+        for first, last in pairwise(starts.tolist()):
+            members = here[order[first:last]]
             if _cluster_ns(points, members, wanted, intervals, tuning) < _block_ns(points, members, intervals, tuning):
                 accesses.append(_access(points, members, wanted, widths))
             else:
@@ -180,14 +146,14 @@ def _open_accesses(
     return accesses, np.sort(np.concatenate(left))
 
 
-def _cluster_ns(points: _Points, members: Longs, level: int, intervals: Intervals, tuning: Tuning) -> float:
+def _cluster_ns(points: Points, members: Longs, level: int, intervals: Intervals, tuning: Tuning) -> float:
     """What an event pays for these members in a cluster: a probe, and the verification of whoever shares its key."""
     candidates = float(points.chance[:level, members].prod(axis=0).sum())
-    rest = float(np.diff(intervals.start)[members].mean()) - level
+    rest = float((intervals.start[members + 1] - intervals.start[members]).mean()) - level
     return tuning.probe_ns + candidates * tuning.verify_ns * (1 + rest / 2)
 
 
-def _block_ns(points: _Points, members: Longs, intervals: Intervals, tuning: Tuning) -> float:
+def _block_ns(points: Points, members: Longs, intervals: Intervals, tuning: Tuning) -> float:
     """What it pays for them in blocks: every slot, but in a block whose leading equalities all fail only the first."""
     slots = _union_size(intervals, members)
     chance = float(points.chance[0, members].mean())
@@ -204,22 +170,17 @@ def _union_size(intervals: Intervals, members: Longs) -> int:
     )
 
 
-def _access(points: _Points, members: Longs, level: int, widths: list[int]) -> Access:
-    order = np.argsort(points.column[:level, members], axis=0)
-    sorted_columns = np.take_along_axis(points.column[:level, members], order, axis=0)
-    codes = np.take_along_axis(points.code[:level, members], order, axis=0)
-    columns = tuple(int(column) for column in sorted_columns[:, 0])
-    keys = np.zeros(len(members), np.uint64)
-    shifts, shift = [], 0
-    for place, column in enumerate(columns):
-        keys |= codes[place].astype(np.uint64) << np.uint64(shift)
-        shifts.append(shift + 256 * widths[column])
-        shift += widths[column]
-    return Access(columns, members, keys, tuple(shifts))
+def _access(points: Points, members: Longs, level: int, widths: Longs) -> Access:
+    columns = tuple(sorted(points.column[:level, members[0]].tolist()))
+    keys = np.empty(len(members), np.uint64)
+    pack_keys(points, members, level, widths, keys)
+    shifts = np.cumsum([0, *(widths[column] for column in columns)]).tolist()
+    placed = tuple(shift + 256 * int(widths[column]) for shift, column in zip(shifts, columns, strict=False))
+    return Access(columns, members, keys, placed)
 
 
 def _fill_blocks(
-    intervals: Intervals, points: _Points, left: Longs, slots: int, tuning: Tuning
+    intervals: Intervals, points: Points, left: Longs, slots: int, tuning: Tuning
 ) -> tuple[list[Longs], Longs]:
     """Blocks of conjunctions that use the same slots; those with the same rarest equality lie together."""
     order = _block_order(intervals, points, left, tuning)
@@ -234,22 +195,41 @@ def _fill_blocks(
     return blocks, np.concatenate(sparse)
 
 
-def _block_order(intervals: Intervals, points: _Points, left: Longs, tuning: Tuning) -> Longs:
+def _block_order(intervals: Intervals, points: Points, left: Longs, tuning: Tuning) -> Longs:
     """By the rarest equality if it is rare, so that whole blocks drop out; then by slots, so that neighbours share."""
     if not len(left):
         return left
-    start, lengths = intervals.start[left], np.diff(intervals.start)[left]
-    places = range(min(int(lengths.max()), _ORDER_SLOTS))
-    last = len(intervals.slot) - 1
-    slots = [np.where(lengths > place, intervals.slot[np.minimum(start + place, last)], -1) for place in places]
+    start, lengths = intervals.start[left], intervals.start[left + 1] - intervals.start[left]
     rare = points.chance[0, left] < tuning.rare
-    lead = np.where(rare, points.column[0, left], -1)
-    code = np.where(rare, points.code[0, left], -1)
-    return left[np.lexsort((*reversed(slots), code, lead))]
+    lead = np.where(rare, points.column[0, left] + 1, 0)
+    order = _Order(lead)
+    order.then(np.where(rare, points.code[0, left], 0))
+    last = len(intervals.slot) - 1
+    for place in range(min(int(lengths.max()), _ORDER_SLOTS)):
+        order.then(np.where(lengths > place, intervals.slot[np.minimum(start + place, last)] + 1, 0))
+    return left[order.order()]
+
+
+class _Order:
+    """An order by several columns of small numbers, packed into one as long as they fit."""
+
+    def __init__(self, first: npt.NDArray[Any]) -> None:
+        self._key = first.astype(np.int64)
+
+    def then(self, column: npt.NDArray[Any]) -> None:
+        """Those that were equal so far are told apart by one more column."""
+        width = int(column.max(initial=0)) + 1
+        if int(self._key.max(initial=0)) >= (1 << 62) // width:
+            self._key = ranked(self._key)[0].astype(np.int64)
+        self._key *= width
+        self._key += column
+
+    def order(self) -> Longs:
+        return grouped(*ranked(self._key))[1]
 
 
 def _sparse_accesses(
-    columns: Columns, intervals: Intervals, points: _Points, sparse: Longs, widths: list[int]
+    columns: Columns, intervals: Intervals, points: Points, sparse: Longs, widths: Longs
 ) -> list[Access]:
     """Clusters of any size for those with an equality, lists for the others."""
     accesses: list[Access] = []

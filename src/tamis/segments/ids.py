@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tamis.kernels.lexing import hash_spans
+from tamis.kernels.numbering import sorted_hashes
+from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
 
 __all__ = ["IdColumn", "IdIndex"]
@@ -72,11 +74,21 @@ class IdColumn(Sequence[SubscriptionId]):
         chosen = pa.array(rows, mask=rows < 0)
         return IdColumn(self.array.take(chosen), self.marked)
 
+    def equals(self, other: IdColumn) -> npt.NDArray[np.bool_]:
+        """Row by row, whether the ids are the same; there are no gaps in the columns."""
+        left, right = self.array, other.array
+        if self.marked != other.marked or left.type != right.type:
+            left, right = self.marked_up(), other.marked_up()
+        found: npt.NDArray[np.bool_] = pc.equal(left, right).to_numpy(zero_copy_only=False)
+        return found
+
     def marked_up(self) -> pa.Array:
         """The column with marks, whatever it is stored as."""
         if self.marked:
             return self.array
-        return pa.array([_mark(id) for id in self.array.to_pylist()], pa.large_string())
+        mark = "i" if pa.types.is_integer(self.array.type) else "s"
+        texts = self.array.cast(pa.large_string())
+        return pc.binary_join_element_wise(pa.scalar(mark, texts.type), texts, pa.scalar("", texts.type))
 
     @staticmethod
     def concat(columns: Sequence[IdColumn]) -> IdColumn:
@@ -91,14 +103,23 @@ class IdColumn(Sequence[SubscriptionId]):
         """A hash per id, the same for the same id in whatever column."""
         if pa.types.is_integer(self.array.type):
             return _mix(self.array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64))
-        if self.marked:
-            return np.array([hash_id(id) for id in self.listed()], np.uint64)
         _, offsets, data = self.array.buffers()
         starts = np.frombuffer(offsets, np.int64)[self.array.offset : self.array.offset + len(self) + 1]
         bytes_ = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
         found = np.empty(len(self), np.uint64)
-        hash_spans(bytes_, starts[:-1].copy(), starts[1:].copy(), found)
+        first, stops = starts[:-1].copy(), starts[1:].copy()
+        hash_spans(bytes_, np.minimum(first + 1, stops) if self.marked else first, stops, found)
+        if self.marked:
+            whole = pc.fill_null(pc.starts_with(self.array, "i"), False).to_numpy(zero_copy_only=False)
+            found[whole] = _hash_wholes(pc.utf8_slice_codeunits(self.array.filter(pa.array(whole)), 1))
         return found
+
+
+def _hash_wholes(texts: pa.Array) -> Hashes:
+    try:
+        return _mix(texts.cast(pa.int64()).to_numpy().astype(np.uint64))
+    except pa.ArrowInvalid:  # some are larger
+        return np.array([hash_id(int(text)) for text in texts.to_pylist()], np.uint64)
 
 
 def _mix(words: Hashes) -> Hashes:
@@ -112,10 +133,8 @@ def hash_id(id: SubscriptionId | None) -> int:
         word = id & _MASK if -(2**63) <= id < 2**63 else hash(id) & _MASK
         word = ((word ^ (word >> 31)) * _MULTIPLIER) & _MASK
         return word ^ (word >> 29)
-    raw = np.frombuffer((id or "").encode(), np.uint8)
-    found = np.empty(1, np.uint64)
-    hash_spans(raw if len(raw) else np.zeros(1, np.uint8), np.zeros(1, np.int64), np.array([len(raw)]), found)
-    return int(found[0])
+    raw = (id or "").encode()
+    return int(hash_span(np.frombuffer(raw or b"\0", np.uint8), 0, len(raw)))
 
 
 def _mark(id: SubscriptionId | None) -> str | None:
@@ -137,14 +156,13 @@ class IdIndex:
     @classmethod
     def build(cls, ids: IdColumn, rows: Longs) -> IdIndex:
         """Over these rows of the column."""
-        hashes = ids.hashes[rows]
-        order = np.argsort(hashes, kind="stable")
-        return cls(ids, hashes[order], rows[order].astype(np.int32))
+        hashes, order = sorted_hashes(ids.hashes[rows])
+        return cls(ids, hashes, rows[order].astype(np.int32))
 
     def find(self, id: SubscriptionId) -> int:
         """The row of an id, or -1."""
         wanted = np.uint64(hash_id(id))
-        at = int(np.searchsorted(self.hashes, wanted))
+        at = int(self.hashes.searchsorted(wanted))
         while at < len(self.hashes) and self.hashes[at] == wanted:
             row = int(self.rows[at])
             if self.ids[row] == id:
@@ -159,6 +177,9 @@ class IdIndex:
             return found
         at = np.searchsorted(self.hashes, ids.hashes)
         likely = np.nonzero(self.hashes[np.minimum(at, len(self.hashes) - 1)] == ids.hashes)[0]
-        for number in likely.tolist():
+        rows = self.rows[at[likely]].astype(np.int64)
+        same = self.ids.take(rows).equals(ids.take(likely))
+        found[likely[same]] = rows[same]
+        for number in likely[~same].tolist():  # equal hashes of other ids
             found[number] = self.find(ids[number])
         return found

@@ -7,29 +7,20 @@ category <= 'table'                    the preorder numbers of what is a table
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
+from tamis.language.intervals import Cut, Interval, prefix_range
 from tamis.model import Domain, Finite, Hierarchical, Kind, Operator, Predicate, Value, compare
 from tamis.model.values import string
 
-__all__ = ["NOTHING", "FiniteCodes", "Interval", "past_prefix", "value_intervals"]
+__all__ = ["NOTHING", "FiniteCodes", "point", "value_intervals"]
 
 _O = Operator
 
 
-class Interval(NamedTuple):
-    """From `low` to `high`; None is unbounded."""
-
-    low: Any = None
-    low_open: bool = False
-    high: Any = None
-    high_open: bool = False
-
-
 def value_intervals(predicates: list[Predicate]) -> tuple[Kind, list[Interval]]:
     """The intervals that all predicates admit. Constants are of one kind, of a domain with a total order."""
-    found = [Interval()]
+    found = [Interval(None, None)]
     kind = Kind.NUMBER
     for predicate in predicates:
         operand = predicate.operand
@@ -37,8 +28,14 @@ def value_intervals(predicates: list[Predicate]) -> tuple[Kind, list[Interval]]:
         assert isinstance(values, tuple)
         constants = [value for value in values if isinstance(value, Value)]
         kind = constants[0].kind
-        found = _intersect(found, _of_predicate(predicate.operator, sorted(value.data for value in constants)))
+        parts = _of_predicate(predicate.operator, sorted(value.data for value in constants))
+        found = [met for one in found for part in parts if not (met := one.meet(part)).empty()]
     return kind, found
+
+
+def point(data: Any) -> Interval:
+    """One value."""
+    return Interval(Cut(data, False), Cut(data, True))
 
 
 def _of_predicate(operator: Operator, data: list[Any]) -> list[Interval]:
@@ -46,51 +43,18 @@ def _of_predicate(operator: Operator, data: list[Any]) -> list[Interval]:
     at = data[0]
     match operator:
         case _O.EQ | _O.IN:
-            return [Interval(one, False, one, False) for one in data]
+            return [point(one) for one in data]
         case _O.NE | _O.NOT_IN:
-            edges = [None, *data, None]
-            return [Interval(a, a is not None, b, b is not None) for a, b in pairwise(edges)]
+            starts, ends = [Cut(one, True) for one in data], [Cut(one, False) for one in data]
+            return [Interval(start, end) for start, end in zip([None, *starts], [*ends, None], strict=True)]
         case _O.LT | _O.LE:
-            return [Interval(None, False, at, operator is _O.LT)]
+            return [Interval(None, Cut(at, operator is _O.LE))]
         case _O.GT | _O.GE:
-            return [Interval(at, operator is _O.GT, None, False)]
+            return [Interval(Cut(at, operator is _O.GT), None)]
         case _O.STARTS:
-            return [Interval(at, False, past_prefix(at), True)]
-    past = past_prefix(at)  # NOT_STARTS
-    return [Interval(None, False, at, True), *([] if past is None else [Interval(past, False, None, False)])]
-
-
-def past_prefix(prefix: str) -> str | None:
-    """The least string after all that start with the prefix; None if there is none."""
-    trimmed = prefix.rstrip("\U0010ffff")
-    if not trimmed:
-        return None
-    last = ord(trimmed[-1])
-    return trimmed[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)  # surrogates are no characters
-
-
-def _intersect(left: list[Interval], right: list[Interval]) -> list[Interval]:
-    found = []
-    for a in left:
-        for b in right:
-            low, low_open = _later(a, b)
-            high, high_open = _earlier(a, b)
-            room = low is None or high is None or low < high or (low == high and not low_open and not high_open)
-            if room:
-                found.append(Interval(low, low_open, high, high_open))
-    return found
-
-
-def _later(a: Interval, b: Interval) -> tuple[Any, bool]:
-    if a.low is None or (b.low is not None and (b.low > a.low or (b.low == a.low and b.low_open))):
-        return b.low, b.low_open
-    return a.low, a.low_open
-
-
-def _earlier(a: Interval, b: Interval) -> tuple[Any, bool]:
-    if a.high is None or (b.high is not None and (b.high < a.high or (b.high == a.high and b.high_open))):
-        return b.high, b.high_open
-    return a.high, a.high_open
+            return [prefix_range(at)]
+    inside = prefix_range(at)  # NOT_STARTS
+    return [Interval(None, inside.start), *([] if inside.end is None else [Interval(inside.end, None)])]
 
 
 # -- finite domains ----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import SegmentError, UnknownSubscription
+from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
 from tamis.matchers.registry import (
     Attributes,
@@ -26,12 +27,13 @@ from tamis.matchers.registry import (
     parse_text,
 )
 from tamis.model import Event, Kind, Schema, SubscriptionId
-from tamis.segments.collection import Collection, Rejected
+from tamis.segments.collection import Collection
 from tamis.segments.durable import Folder, Record
 from tamis.segments.events import Batch, batch_of_events
 from tamis.segments.ids import IdColumn
-from tamis.segments.segment import Compiled, Segment
+from tamis.segments.segment import Segment
 from tamis.segments.statistics import Statistics, observe
+from tamis.segments.subscriptions import Prepared, Rejected
 from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["SegmentIds", "SegmentRegistry"]
@@ -84,9 +86,12 @@ class SegmentRegistry:
         verify: bool = True,
     ) -> None:
         self.schema = schema
+        if statistics is None and folder is not None:
+            statistics = folder.statistics
         self.collection = Collection(schema, statistics, tuning)
         self._quick = QuickCheck(schema)
         self._folder: Folder | None = None
+        self._checkpointing = threading.RLock()  # taken before the next, by those who take both
         self._writing = threading.RLock()
         self._logged = 0
         self._checkpoint_at = _LONG_LOG
@@ -126,27 +131,31 @@ class SegmentRegistry:
                 self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Put everything in segment files and start an empty log."""
-        with self._writing:
-            if self._folder is not None:
-                self._open_folder().checkpoint(self.collection.snapshot(freeze=True).segments)
+        """Put everything in segment files and start an empty log. Others write while the large files are written."""
+        if self._folder is None:
+            return
+        with self._checkpointing:
+            self._open_folder().keep(self.collection.snapshot(freeze=True).segments)
+            with self._writing:
+                segments = self.collection.snapshot(freeze=True).segments
+                self._open_folder().checkpoint(segments, self.collection.statistics)
                 self._logged, self._checkpoint_at = 0, _LONG_LOG
 
     def save(self, path: Path) -> None:
-        """Write all subscriptions to a folder; what was there before stays until the new is whole."""
+        """Write everything to a folder; what was there before stays until the new is whole."""
         kept = self._folder
         if kept is not None and not kept.closed and path.exists() and path.samefile(kept.path):
             self.checkpoint()
             return
         folder = Folder(path, self.schema, replace=True)
         try:
-            folder.checkpoint(self.collection.snapshot(freeze=True).segments)
+            folder.checkpoint(self.collection.snapshot(freeze=True).segments, self.collection.statistics)
         finally:
             folder.close()
 
     def close(self) -> None:
         """Checkpoint what is logged and let the folder go."""
-        with self._writing:
+        with self._checkpointing, self._writing:
             if self._folder is not None and not self._folder.closed:
                 try:
                     if self._logged:
@@ -160,7 +169,7 @@ class SegmentRegistry:
         with self._writing:
             self._log([["s", id, text]])
             receipt = Receipt(*self.collection.subscribe(id, text, conjunctions))
-            self._applied()
+        self._applied()
         return receipt
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
@@ -181,35 +190,39 @@ class SegmentRegistry:
     def subscribe_columns(self, plain_ids: pa.Array, texts: pa.Array) -> Receipt:
         """Columns of strings or int64 without nulls; an id that comes twice has its last text."""
         ids = IdColumn(plain_ids)
-        order = np.argsort(ids.hashes, kind="stable")
-        if len(ids) > 1 and (np.diff(ids.hashes[order]) == 0).any():
+        hashes, _ = sorted_hashes(ids.hashes)
+        if (hashes[1:] == hashes[:-1]).any():
             return self.subscribe_many(zip(ids.listed(), texts.to_pylist(), strict=True))
         return self._subscribe_columns(ids, texts, range(len(ids)))
 
     def _subscribe_columns(self, ids: IdColumn, texts: pa.Array, rows: Sequence[int]) -> Receipt:
         if not len(ids):
             return Receipt(0, 0, ())
+        try:
+            prepared = self.collection.prepare(ids, texts)
+        except Rejected as rejected:
+            raise at_row(rows[rejected.row], ids[rejected.row], rejected.reason) from None
+        if self._folder is not None and len(ids) >= _LONG_LOG:
+            return self._install_many(prepared)
         with self._writing:
-            try:
-                prepared = self.collection.prepare(ids, texts)
-            except Rejected as rejected:
-                raise at_row(rows[rejected.row], ids[rejected.row], rejected.reason) from None
-            if len(ids) >= _LONG_LOG:
-                return self._install_many(ids, prepared)
-            self._log([["s", id, text] for id, text in zip(ids.listed(), texts.to_pylist(), strict=True)])
-            receipt = Receipt(*self.collection.install(ids, prepared))
-            self._applied()
+            if self._folder is not None:
+                self._log([["s", id, text] for id, text in zip(ids.listed(), texts.to_pylist(), strict=True)])
+            receipt = Receipt(*self.collection.install(prepared))
+        self._applied()
         return receipt
 
-    def _install_many(self, ids: IdColumn, prepared: Compiled) -> Receipt:
+    def _install_many(self, prepared: Prepared) -> Receipt:
         """Past the log, straight into segment files; undone if they cannot be written."""
-        before = self.collection.snapshot()
-        receipt = Receipt(*self.collection.install(ids, prepared))
-        try:
-            self.checkpoint()
-        except BaseException:
-            self.collection.restore(before)
-            raise
+        with self._checkpointing:
+            self._open_folder().keep([prepared.compiled.segment])
+            with self._writing:
+                before = self.collection.snapshot()
+                receipt = Receipt(*self.collection.install(prepared))
+                try:
+                    self.checkpoint()
+                except BaseException:
+                    self.collection.restore(before)
+                    raise
         return receipt
 
     def unsubscribe(self, id: SubscriptionId) -> None:
@@ -218,7 +231,7 @@ class SegmentRegistry:
                 raise UnknownSubscription(id)  # before it is in the log; without a log the collection says so itself
             self._log([["u", id]])
             self.collection.unsubscribe(id)
-            self._applied()
+        self._applied()
 
     def match(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match(event)
@@ -239,7 +252,10 @@ class SegmentRegistry:
         return self.collection.count_batch(batch)
 
     def observe(self, events: Iterable[Event]) -> None:
+        """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""
         self.collection.use_statistics(observe(events))
+        if self._folder is not None and not self._folder.closed:
+            self.checkpoint()
 
     def text(self, id: SubscriptionId) -> str:
         return self.collection.text(id)

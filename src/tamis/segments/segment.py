@@ -56,15 +56,20 @@ class Segment:
     def bury(self, rows: Longs, *, own: bool = False) -> Segment:
         """The segment without these subscriptions (their first rows, all alive).
 
-        `own` says that nobody else looks at this segment's marks, which are then changed in place.
+        `own` says that the segment was made by burying and nobody else looks at its marks, which are then changed in
+        place.
         """
-        alive = self.layout.places.alive if own else self.layout.places.alive.copy()
+        layout = self.layout
+        if not own:
+            places = layout.places._replace(alive=layout.places.alive.copy(), any_dead=1)
+            layout = replace(layout, places=places)
+        alive = layout.places.alive
         for row in rows.tolist() if len(rows) <= _FEW else ():
             alive[row >> 6] &= ~np.uint64(1 << (row & 63))
         if len(rows) > _FEW:
             np.bitwise_and.at(alive, rows >> 6, ~(np.uint64(1) << (rows & 63).astype(np.uint64)))
-        places = self.layout.places._replace(alive=alive, any_dead=1)
-        return replace(self, layout=replace(self.layout, places=places), dead=self.dead + len(rows))
+        dead = self.dead + len(rows)
+        return Segment(layout, self.ids, self.texts, self.sequence, self.index, self.never, dead)
 
     @cached_property
     def compares(self) -> npt.NDArray[np.bool_]:
@@ -76,8 +81,10 @@ class Segment:
 
     def buried(self) -> Longs:
         """The first rows of the dead."""
-        rows = np.sort(self.index.rows).astype(np.int64)
-        return rows[~self.lives(rows)]
+        if not self.dead:
+            return np.empty(0, np.int64)
+        rows = self.index.rows.astype(np.int64)
+        return np.sort(rows[~self.lives(rows)])
 
     def lives(self, rows: Longs) -> npt.NDArray[np.bool_]:
         alive = self.layout.places.alive

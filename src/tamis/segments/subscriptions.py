@@ -1,0 +1,294 @@
+"""All subscriptions of one engine: immutable segments, a small delta, and the marks of the dead.
+
+`subscribe` and `unsubscribe` touch the delta and the marks only; a delta that is read from is frozen into a segment,
+and segments of similar size are merged, large ones in the background. A reader takes a *snapshot*, a tuple of segments
+and the delta as they are; a writer replaces what it changes and alters nothing that a snapshot holds.
+
+The lock is held for moments: a snapshot, a write, the exchange of a merged segment for those it was made from, and at
+most the freezing of a full delta. What takes long, a large merge or compiling all segments anew, is done without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import LanguageError, LimitError, UnknownSubscription
+from tamis.language import parse
+from tamis.model import Conjunction, Schema, SubscriptionId
+from tamis.segments import merging
+from tamis.segments.ids import IdColumn, IdIndex
+from tamis.segments.segment import Compiled, Segment, compile_segment
+from tamis.segments.statistics import Statistics
+from tamis.segments.tuning import DEFAULT, Tuning
+
+__all__ = ["Applied", "Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
+
+Longs = npt.NDArray[np.int64]
+
+_SMALL_DELTA = 16
+"""A single event is held against so few new subscriptions one by one; more, or a batch, freeze the delta."""
+_FULL_DELTA = 20_000
+"""A delta that nobody reads is frozen when it has grown to this."""
+
+
+class Delta:
+    """A subscription that no segment has yet; parsed when somebody needs to know what it says."""
+
+    __slots__ = ("_conjunctions", "number", "text")
+
+    def __init__(self, text: str, number: int, conjunctions: tuple[Conjunction, ...] | None) -> None:
+        self.text = text
+        self.number = number
+        self._conjunctions = conjunctions
+
+    def conjunctions(self, schema: Schema) -> tuple[Conjunction, ...]:
+        if self._conjunctions is None:
+            self._conjunctions = parse(self.text, schema)
+        return self._conjunctions
+
+
+class Prepared(NamedTuple):
+    """Distinct ids with their texts compiled, and the rows these ids have in the segments that there were then."""
+
+    ids: IdColumn
+    compiled: Compiled
+    known: Mapping[IdIndex, Longs]
+
+
+class Applied(NamedTuple):
+    """What a write did."""
+
+    subscribed: int
+    replaced: int
+    never: tuple[SubscriptionId, ...]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a reader sees."""
+
+    segments: tuple[Segment, ...]
+    delta: Mapping[SubscriptionId, Delta]
+
+
+class Subscriptions:
+    """The subscriptions under one schema, as they are written."""
+
+    def __init__(self, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT) -> None:
+        self.schema = schema
+        self.tuning = tuning
+        self.statistics = statistics
+        self._lock = threading.RLock()
+        self._segments: tuple[Segment, ...] = ()
+        self._delta: dict[SubscriptionId, Delta] = {}
+        self._shared = False
+        self._number = 0
+        self._merging: threading.Thread | None = None
+        self._busy: set[IdIndex] = set()
+        self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
+
+    # -- writing ----------------------------------------------------------------------------------------------
+
+    def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...] | None) -> Applied:
+        """One subscription that was parsed already, or (None) is surely right and can match."""
+        with self._lock:
+            replaced = self._forget(id)
+            self._own_delta()[id] = Delta(text, self._number, conjunctions)
+            self._number += 1
+            if len(self._delta) >= _FULL_DELTA:
+                self._freeze()
+        return Applied(1, int(replaced), (id,) if conjunctions == () else ())
+
+    def prepare(self, ids: IdColumn, texts: pa.Array) -> Prepared:
+        """Compile distinct ids and their texts, changing nothing; `Rejected` if one does not parse."""
+        with self._lock:
+            first = self._number
+            self._number += len(ids)
+        compiled = self._compile(ids, texts, np.arange(first, first + len(ids), dtype=np.int64))
+        if compiled.rejected:
+            raise Rejected(*compiled.rejected[0])
+        return Prepared(ids, compiled, {segment.index: segment.index.find_many(ids) for segment in self._segments})
+
+    def install(self, prepared: Prepared) -> Applied:
+        """Take in what was prepared; its ids replace what they had."""
+        ids, compiled, _ = prepared
+        with self._lock:
+            replaced = self._forget_many(prepared)
+            self._segments = (*self._segments, compiled.segment)
+            self._settle()
+        return Applied(len(ids), replaced, tuple(ids.at(compiled.never)))
+
+    def unsubscribe(self, id: SubscriptionId) -> None:
+        with self._lock:
+            if not self._forget(id):
+                raise UnknownSubscription(id)
+
+    def adopt(self, segment: Segment) -> None:
+        """Take in a segment whose ids are new, as it is: one that was opened from a file."""
+        with self._lock:
+            self._segments = (*self._segments, segment)
+            self._number = max(self._number, int(segment.sequence.max(initial=-1)) + 1)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Undo what was written since."""
+        with self._lock:
+            self._segments, self._delta, self._shared = snapshot.segments, dict(snapshot.delta), False
+            self._own_marks.clear()
+
+    def _forget(self, id: SubscriptionId) -> bool:
+        if id in self._delta:
+            del self._own_delta()[id]
+            return True
+        for at, segment in enumerate(self._segments):
+            row = segment.find(id)
+            if row >= 0:
+                self._put(at, segment.bury(np.array([row]), own=segment.index in self._own_marks))
+                self._own_marks.add(segment.index)
+                return True
+        return False
+
+    def _forget_many(self, prepared: Prepared) -> int:
+        ids, compiled, known = prepared
+        replaced = 0
+        if self._delta:
+            listed = list(self._delta)
+            found = compiled.segment.index.find_many(IdColumn.of(listed))
+            for at in np.nonzero(found >= 0)[0].tolist():
+                del self._own_delta()[listed[at]]
+                replaced += 1
+        for at, segment in enumerate(self._segments):
+            rows = known[segment.index] if segment.index in known else segment.index.find_many(ids)
+            rows = rows[rows >= 0]
+            rows = rows[segment.lives(rows)]
+            if len(rows):
+                self._put(at, segment.bury(rows))
+                self._own_marks.add(segment.index)
+                replaced += len(rows)
+        return replaced
+
+    def _put(self, at: int, segment: Segment) -> None:
+        self._segments = (*self._segments[:at], segment, *self._segments[at + 1 :])
+
+    def _own_delta(self) -> dict[SubscriptionId, Delta]:
+        """The delta, copied first if a snapshot holds it."""
+        if self._shared:
+            self._delta = dict(self._delta)
+            self._shared = False
+        return self._delta
+
+    def _compile(self, ids: IdColumn, texts: pa.Array, numbers: Longs) -> Compiled:
+        return compile_segment(ids, texts, self.schema, self.statistics, sequence=numbers, tuning=self.tuning)
+
+    # -- freezing and merging ---------------------------------------------------------------------------------
+
+    def snapshot(self, *, freeze: bool = False) -> Snapshot:
+        """What is subscribed now. `freeze` puts all of it in segments."""
+        with self._lock:
+            if self._delta and (freeze or len(self._delta) > _SMALL_DELTA):
+                self._freeze()
+            self._shared = True
+            self._own_marks.clear()
+            return Snapshot(self._segments, self._delta)
+
+    def flush(self) -> None:
+        """Freeze the delta now."""
+        with self._lock:
+            self._freeze()
+
+    def _freeze(self) -> None:
+        """Turn the delta into a segment. The lock is held."""
+        if not self._delta:
+            return
+        ids = IdColumn.of(self._delta)
+        texts = pa.array([delta.text for delta in self._delta.values()], pa.large_string())
+        numbers = np.array([delta.number for delta in self._delta.values()], np.int64)
+        compiled = self._compile(ids, texts, numbers)
+        assert not compiled.rejected, "what was parsed once parses again"
+        self._segments = (*self._segments, compiled.segment)
+        self._delta, self._shared = {}, False
+        self._settle()
+
+    def _settle(self) -> None:
+        """Drop empty segments, then merge neighbours of similar size: small ones at once, one large pair apart."""
+        self._segments = tuple(segment for segment in self._segments if len(segment))
+        while (at := merging.next_pair(self._segments, merging.QUICK, self._busy)) is not None:
+            merged = self._merge(*self._segments[at : at + 2])
+            self._segments = (*self._segments[:at], merged, *self._segments[at + 2 :])
+        at = merging.next_pair(self._segments, merging.LARGEST, self._busy) if self._merging is None else None
+        if at is not None:
+            pair = self._claim(self._segments[at : at + 2])
+            self._merging = threading.Thread(target=self._merge_apart, args=pair, daemon=True)
+            self._merging.start()
+
+    def _merge(self, *segments: Segment) -> Segment:
+        return merging.merge(segments, self._compile)
+
+    def _merge_apart(self, *pair: Segment) -> None:
+        done = False
+        try:
+            self._renew(pair)
+            done = True
+        finally:
+            with self._lock:
+                self._merging = None
+                if done:
+                    self._settle()
+
+    def _claim(self, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
+        """Nobody else merges these, and their marks stay as they are. The lock is held."""
+        self._busy.update(segment.index for segment in segments)
+        self._own_marks.clear()
+        return segments
+
+    def _renew(self, claimed: tuple[Segment, ...]) -> None:
+        """Put one new segment in the place of those claimed. The lock is not held while it is compiled."""
+        merged = None
+        try:
+            merged = self._merge(*claimed)
+        finally:
+            with self._lock:
+                self._busy.difference_update(segment.index for segment in claimed)
+                if merged is not None:
+                    self._segments = merging.take_the_place(merged, claimed, self._segments) or self._segments
+
+    def use_statistics(self, statistics: Statistics) -> None:
+        """Compile everything again with what is now known of events. Others read and write meanwhile."""
+        with self._lock:
+            self.statistics = statistics
+            self._freeze()
+            merge = self._merging
+        if merge is not None:
+            merge.join()  # it does not know them yet; whatever begins from now on does
+        with self._lock:
+            indexes = [segment.index for segment in self._segments]
+        for index in indexes:
+            with self._lock:
+                there = tuple(one for one in self._segments if one.index is index and index not in self._busy)
+                claimed = self._claim(there)
+            if claimed:
+                self._renew(claimed)
+
+    def finish_merging(self) -> None:
+        """Wait until no merge is under way."""
+        while True:
+            with self._lock:
+                thread = self._merging
+            if thread is None:
+                return
+            thread.join()
+
+
+class Rejected(Exception):
+    """A text that does not parse: its row and the reason. The engine words it for the user."""
+
+    def __init__(self, row: int, reason: LanguageError | LimitError) -> None:
+        super().__init__(row, reason)
+        self.row = row
+        self.reason = reason

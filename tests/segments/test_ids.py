@@ -1,0 +1,47 @@
+"""Ids as columns: the same hash for the same id however it is stored, and the way back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.segments.ids import IdColumn, IdIndex, hash_id
+
+WHOLES = [0, 1, -1, 2**63 - 1, -(2**63), 12345]
+TEXTS = ["", "a", "i1", "1", "é", "id-12345", "\0"]
+HUGE = [2**63, -(2**64) + 1]
+COLUMNS = {"wholes": WHOLES, "texts": TEXTS, "both": [*WHOLES, *TEXTS], "huge": [*WHOLES, *HUGE, *TEXTS]}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_an_id_has_one_hash_in_whatever_column(name: str) -> None:
+    column = IdColumn.of(COLUMNS[name])
+
+    assert column.hashes.tolist() == [hash_id(id) for id in COLUMNS[name]]
+    assert IdColumn(column.array.slice(2), column.marked).hashes.tolist() == column.hashes[2:].tolist()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_rows_that_stand_for_nobody_do_not_disturb_the_hashes(name: str) -> None:
+    column = IdColumn.of(COLUMNS[name]).take(np.array([0, -1, 3, -1]))
+
+    assert column.hashes[[0, 2]].tolist() == [hash_id(COLUMNS[name][0]), hash_id(COLUMNS[name][3])]
+
+
+@pytest.mark.parametrize("held", COLUMNS)
+@pytest.mark.parametrize("asked", COLUMNS)
+def test_many_ids_are_found_where_one_is(held: str, asked: str) -> None:
+    column = IdColumn.of(COLUMNS[held])
+    index = IdIndex.build(column, np.arange(len(column))[::-1].copy())
+
+    found = index.find_many(IdColumn.of(COLUMNS[asked]))
+
+    assert found.tolist() == [index.find(id) for id in COLUMNS[asked]]
+    assert found.tolist() == [COLUMNS[held].index(id) if id in COLUMNS[held] else -1 for id in COLUMNS[asked]]
+
+
+def test_columns_of_different_kinds_are_joined_with_marks() -> None:
+    joined = IdColumn.concat([IdColumn.of(WHOLES), IdColumn.of(TEXTS), IdColumn(pa.array([None], pa.int64()))])
+
+    assert joined.listed() == [*WHOLES, *TEXTS, None]
