@@ -195,3 +195,17 @@ def test_each_of_several_segments_keeps_what_it_found_in_clusters() -> None:
     assert engine.stats()["segments"] == 2
 
     assert [set(ids) for ids in engine.match_many(events)] == [set(oracle.match(event)) for event in events]
+
+
+def test_stats_say_where_conjunctions_live_and_why() -> None:
+    engine = Engine()
+    engine.subscribe_many([(n, f"a = {n} and b < {n % 9}") for n in range(5_000)])
+    engine.subscribe_many([(5_000 + n, f"c < {n}") for n in range(9)])
+    homes = engine.stats()["homes"]
+
+    assert [(one["where"], one["attributes"], one["conjunctions"]) for one in homes] == [
+        ("cluster", ["a"], 5_000),
+        ("blocks", [], 9),
+    ]
+    assert "ns in blocks" in homes[0]["why"]
+    assert "no cluster is cheaper" in homes[1]["why"]

@@ -17,18 +17,27 @@ from tamis.kernels.rows import Places
 from tamis.kernels.segment import Parts
 from tamis.model import Schema
 from tamis.segments.coding import Coded, Columns, code_reading, take
-from tamis.segments.homes import Access, Homes, choose_homes, slots_of
+from tamis.segments.homes import COMMON, Access, Homes, choose_homes, slots_of
 from tamis.segments.reading import Reading
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import DEFAULT, Tuning
 
-__all__ = ["Layout", "build_layout", "living_bits"]
+__all__ = ["Home", "Layout", "build_layout", "living_bits"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
 _MOST_LAYERS = 16
 """Conjunctions of more owners have their rows together, which is as good for many."""
+
+
+class Home(NamedTuple):
+    """Where some conjunctions live, and why there."""
+
+    where: str
+    attributes: tuple[str, ...]
+    conjunctions: int
+    why: str
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,7 @@ class Layout:
     linked: npt.NDArray[np.bool_]
     """Rows whose conjunction compares attributes with each other."""
     counts: dict[str, int]
+    homes: list[Home]
 
     @property
     def parts(self) -> Parts:
@@ -70,8 +80,18 @@ def build_layout(
         "blocks": len(sizes),
         "accesses": len(homes.accesses),
     }
-    linked = _linked(coded, conjunction)
-    return Layout(coded.columns, blocks, sizes, clusters, places, owner, _canon(owner), linked, counts)
+    linked, lived_in = _linked(coded, conjunction), _describe(coded.columns, homes)
+    return Layout(coded.columns, blocks, sizes, clusters, places, owner, _canon(owner), linked, counts, lived_in)
+
+
+def _describe(columns: Columns, homes: Homes) -> list[Home]:
+    names = [*columns.attributes, *(str(link) for link in columns.links)]
+    found = [
+        Home("cluster" if one.hashed else "list", tuple(names[c] for c in one.columns), len(one.conjunctions), one.why)
+        for one in homes.accesses
+    ]
+    in_blocks = sum(map(len, homes.single_blocks + homes.group_blocks))
+    return [*found, Home("blocks", (), in_blocks, COMMON)] if in_blocks else found
 
 
 def _linked(coded: Coded, conjunction: Longs) -> npt.NDArray[np.bool_]:

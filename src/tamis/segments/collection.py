@@ -5,7 +5,7 @@ Whoever asks takes a snapshot and looks at nothing else, so that no writer and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +17,7 @@ from tamis.errors import UnknownSubscription
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import Event, Schema, SubscriptionId
 from tamis.segments.answering import Answer, Answering
+from tamis.segments.build import Home
 from tamis.segments.events import Batch, batch_of_events
 from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
@@ -141,7 +142,7 @@ class Collection(Subscriptions):
         return [(id, text) for _, id, text in sorted(found, key=lambda one: one[0])]
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes and work; how many conjunctions live where."""
+        """Counts, bytes and work; how many conjunctions live where, and why."""
         snapshot = self.snapshot()
         totals = dict.fromkeys(_COUNTED, 0)
         for segment in snapshot.segments:
@@ -161,6 +162,7 @@ class Collection(Subscriptions):
             },
             "segments": len(snapshot.segments),
             "delta": len(snapshot.delta),
+            "homes": _homes(snapshot.segments),
         } | totals
 
     def check(self) -> None:
@@ -173,3 +175,20 @@ class Collection(Subscriptions):
                 assert id not in seen, f"{id!r} lives twice"
                 seen.add(id)
         assert len(seen) == len(self), "the count of the living is wrong"
+
+
+def _homes(segments: Sequence[Segment]) -> list[dict[str, Any]]:
+    """Where conjunctions live, the most first. Segments weigh for themselves; the largest one's reason is given."""
+    found: dict[tuple[str, tuple[str, ...]], list[Home]] = {}
+    for home in (home for segment in segments for home in segment.layout.homes):
+        found.setdefault((home.where, home.attributes), []).append(home)
+    listed = [
+        {
+            "where": where,
+            "attributes": list(attributes),
+            "conjunctions": sum(home.conjunctions for home in homes),
+            "why": max(homes, key=lambda home: home.conjunctions).why,
+        }
+        for (where, attributes), homes in found.items()
+    ]
+    return sorted(listed, key=lambda home: -home["conjunctions"])

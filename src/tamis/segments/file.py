@@ -27,7 +27,7 @@ from tamis.kernels.blocks import Blocks
 from tamis.kernels.clusters import Clusters
 from tamis.kernels.rows import Places
 from tamis.model import Finite, Kind, Schema
-from tamis.segments.build import Layout
+from tamis.segments.build import Home, Layout
 from tamis.segments.codes import AttributeCodes, Dictionary
 from tamis.segments.coding import Columns
 from tamis.segments.constraints import Slot
@@ -78,6 +78,7 @@ def save_segment(segment: Segment, path: Path, schema: Schema) -> None:
         "single_blocks": layout.places.single_blocks,
         "marked": segment.ids.marked,
         "counts": layout.counts,
+        "homes": layout.homes,
         "links": [list(link) for link in layout.columns.links],
         "attributes": [
             _describe(arrays, at, name, codes) for at, (name, codes) in enumerate(layout.columns.attributes.items())
@@ -226,6 +227,7 @@ def _build(header: dict[str, Any], arrays: dict[str, Array], schema: Schema) -> 
         arrays.get("canon"),
         arrays["linked"],
         header["counts"],
+        [Home(where, tuple(names), count, why) for where, names, count, why in header["homes"]],
     )
     ids = IdColumn(_id_array(arrays), header["marked"])
     index = IdIndex(ids, arrays["hashes"], arrays["hash_rows"])

@@ -30,6 +30,10 @@ __all__ = ["Access", "Homes", "choose_homes", "slots_of"]
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
+COMMON = "no cluster is cheaper: their equalities are common, or they have none"
+FEW_SHARE = "too few use the same attributes to fill a block"
+NO_EQUALITY = "too few use the same attributes to fill a block, and no equality tells them apart"
+
 _KEY_BITS = 60
 _MOST_COLUMNS = 1 << 21
 """With more columns than this, sets of three would not fit a number: everyone is filed under one."""
@@ -48,6 +52,7 @@ class Access:
     keys: npt.NDArray[np.uint64]
     shifts: tuple[int, ...]
     hashed: bool = True
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,8 +144,11 @@ def _open_accesses(
         starts, order = grouped(*_sets(points, here, wanted, len(widths)))
         for first, last in pairwise(starts.tolist()):
             members = here[order[first:last]]
-            if _cluster_ns(points, members, wanted, intervals, tuning) < _block_ns(points, members, intervals, tuning):
-                accesses.append(_access(points, members, wanted, widths))
+            cluster = _cluster_ns(points, members, wanted, intervals, tuning)
+            block = _block_ns(points, members, intervals, tuning)
+            if cluster < block:
+                why = f"about {cluster:,.0f} ns per event, and {block:,.0f} ns in blocks"
+                accesses.append(_access(points, members, wanted, widths, why))
             else:
                 left.append(members)
     return accesses, np.sort(np.concatenate(left))
@@ -170,13 +178,13 @@ def _union_size(intervals: Intervals, members: Longs) -> int:
     )
 
 
-def _access(points: Points, members: Longs, level: int, widths: Longs) -> Access:
+def _access(points: Points, members: Longs, level: int, widths: Longs, why: str) -> Access:
     columns = tuple(sorted(points.column[:level, members[0]].tolist()))
     keys = np.empty(len(members), np.uint64)
     pack_keys(points, members, level, widths, keys)
     shifts = np.cumsum([0, *(widths[column] for column in columns)]).tolist()
     placed = tuple(shift + 256 * int(widths[column]) for shift, column in zip(shifts, columns, strict=False))
-    return Access(columns, members, keys, placed)
+    return Access(columns, members, keys, placed, why=why)
 
 
 def _fill_blocks(
@@ -235,14 +243,15 @@ def _sparse_accesses(
     accesses: list[Access] = []
     rarest = points.column[0, sparse]
     for column in np.unique(rarest[rarest >= 0]):
-        accesses.append(_access(points, sparse[rarest == column], 1, widths))
+        accesses.append(_access(points, sparse[rarest == column], 1, widths, FEW_SHARE))
     rest = sparse[rarest < 0]
     if len(rest):
         needed = _needed_column(columns, intervals, rest)
         for column in np.unique(needed):
             members = rest[needed == column]
             where = () if column < 0 else (int(column),)
-            accesses.append(Access(where, members, np.zeros(len(members), np.uint64), (0,) * len(where), hashed=False))
+            no_keys, no_shifts = np.zeros(len(members), np.uint64), (0,) * len(where)
+            accesses.append(Access(where, members, no_keys, no_shifts, hashed=False, why=NO_EQUALITY))
     return accesses
 
 
