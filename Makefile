@@ -25,10 +25,10 @@ demo: setup  ## The auction story end to end, on an embedded Spark
 	@$(BIN)/tamis demo
 
 test: setup  ## All tests but the long ones
-	$(BIN)/pytest -n $(JOBS) --dist loadfile
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-quick: $(READY)  ## The tests that need no JVM and take no time
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not spark and not slow and not long and not postgres"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not slow and not long and not postgres"
 
 test-long: setup  ## The tests that take minutes to hours
 	$(BIN)/pytest -m long --timeout 0
