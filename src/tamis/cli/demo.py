@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     from tamis.spark.story import tell_story
 
     place = arguments.out or str(Path(tempfile.mkdtemp(prefix="tamis-demo-"), "auctions"))
-    with new_folder(place) as folder:
+    with new_folder(place):
+        folder = Path(place)
         feeds = write_example(folder / "example", arguments.events, arguments.subscriptions, arguments.seed)
         story = tell_story(spark, folder, feeds)
         _tell_feeds(story)
