@@ -23,16 +23,20 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", default="2g", help="memory of the driver (default 2g)")
 
 
-def start_spark(arguments: argparse.Namespace, new: str | None = None) -> SparkSession:
-    """The session, once it is sure that the output `new` does not exist; a missing package is the user's to install."""
+def start_spark(arguments: argparse.Namespace, new: str | None = None, *, quick: bool = False) -> SparkSession:
+    """The session, once it is sure that the output `new` does not exist; a missing package is the user's to install.
+
+    `quick` is for a minute's work on small data.
+    """
     try:
         from tamis import spark as ts
         from tamis.spark.files import check_new
+        from tamis.spark.sessions import QUICK_SETTINGS
 
         if new is not None:
             check_new(new)
         with _java_apart():
-            spark = ts.session(arguments.master, arguments.memory)
+            spark = ts.session(arguments.master, arguments.memory, QUICK_SETTINGS if quick else None)
         spark.sparkContext.setLogLevel("OFF")  # a mistake is told in one line, by us
         return spark
     except ModuleNotFoundError as error:
