@@ -16,13 +16,13 @@ from tamis.model import Schema
 from tamis.segments.statistics import Statistics
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.manifest import Entry, Manifest
-from tamis.spark.routing import bitmap
+from tamis.spark.routing import KEY, bitmap
 from tamis.spark.segment_store import Opened, Rejected, checksum_of, open_segment, write_segment
 from tamis.spark.storage import Root, fetch, writing
 
-__all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "ReadTexts", "WriteIds", "open_entries"]
+__all__ = ["BUILT", "COPIES", "MARKED", "Build", "Mark", "ReadTexts", "WriteIds", "open_entries"]
 
-KEY, COPIES = "key", "copies"
+COPIES = "copies"
 MOST_ROWS = 1_000_000
 """Of one segment. A partition with more becomes several."""
 

@@ -14,12 +14,12 @@ from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, String
 from tamis.errors import OptionError, SchemaError
 from tamis.model import Schema
 from tamis.segments.statistics import Statistics
-from tamis.spark.build import BUILT, COPIES, KEY, Build
+from tamis.spark.build import BUILT, COPIES, Build
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.events import check_batch
 from tamis.spark.failures import told
 from tamis.spark.manifest import FOLDER, Entry, Manifest, commit, latest, read_manifest
-from tamis.spark.routing import key_of, selective
+from tamis.spark.routing import KEY, selective, with_key
 from tamis.spark.storage import Storage, join, root_of, storage
 
 __all__ = [
@@ -112,7 +112,7 @@ def build(subscriptions: DataFrame, path: str, manifest: Manifest) -> list[Row]:
     """Write the segments, in parallel: one row of `BUILT` for each."""
     for folder in FOLDERS:
         storage(path).make(folder)
-    keyed = subscriptions.withColumn(KEY, key_of(F.col(EXPRESSION), manifest.schema))
+    keyed = with_key(subscriptions, manifest.schema)
     with told():
         copies = subscriptions.groupBy(ID).agg(F.count("*").alias(COPIES))
         total, most = copies.agg(F.sum(COPIES), F.max(COPIES)).collect()[0]

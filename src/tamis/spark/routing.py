@@ -18,17 +18,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import xxhash
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
 from tamis.model import Finite, Integer, Kind, Number, Schema, String, Untyped
 from tamis.segments.events import Batch, Part
+from tamis.spark.columns import EXPRESSION
 
-__all__ = ["EVERY", "Router", "bitmap", "key_of", "selective"]
+__all__ = ["EVERY", "KEY", "Router", "bitmap", "selective", "with_key"]
 
 EVERY = "*"
 """The key of a subscription that may match any event."""
 
+KEY = "key"
+_PARTS = "_parts"
 _SEPARATOR = "\x1f"
 _STRING, _NUMBER = f"{_SEPARATOR}s{_SEPARATOR}", f"{_SEPARATOR}n{_SEPARATOR}"
 Routes = npt.NDArray[np.bool_]
@@ -47,21 +50,27 @@ _PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|c
 _ALTERNATIVE = r"(?i)\bor\b"
 
 
-def key_of(expression: Column, schema: Schema) -> Column:
-    """The key of each expression, at the price of one pass of the long pattern over its text."""
-    attribute, word, digits = (F.get(F.split(_equality(expression), _SEPARATOR), F.lit(at)) for at in range(3))
+def with_key(subscriptions: DataFrame, schema: Schema) -> DataFrame:
+    """A column `key` from `expression`, at the price of one pass of the long pattern over each text.
+
+    One, because the parts are a column of their own: within a `CASE` Spark would search anew in every branch.
+    """
+    expression = F.col(EXPRESSION)
+    frame = subscriptions.withColumn(_PARTS, F.split(_equality(expression), _SEPARATOR))
+    attribute, word, digits = (F.get(_PARTS, F.lit(at)) for at in range(3))
     strings = _named(attribute, schema, (String, Finite, Untyped))
     numbers = _named(attribute, schema, (Integer, Number, Untyped))
     present = F.regexp_extract(expression, _PRESENCE, 1)
     # `or` is searched for only in texts that have the two letters; texts with our separator are left alone.
     alternative = F.lower(expression).contains("or") & expression.rlike(_ALTERNATIVE)
-    return (
+    key = (
         F.when(expression.isNull() | expression.contains(_SEPARATOR) | alternative, EVERY)
         .when((digits != "") & numbers, F.concat(attribute, F.lit(_NUMBER), digits.try_cast("bigint").cast("string")))
         .when((word != "") & strings, F.concat(attribute, F.lit(_STRING), word))
         .when(present != "", present)
         .otherwise(EVERY)
     )
+    return frame.withColumn(KEY, key).drop(_PARTS)
 
 
 def _equality(expression: Column) -> Column:
