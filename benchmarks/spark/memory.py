@@ -24,7 +24,7 @@ def measure(events: str, indexes: dict[str, str]) -> dict[int, dict[str, dict[st
     found = {}
     for workers in (1, 2):
         command = [sys.executable, "-m", "benchmarks.spark.memory", str(workers), events, json.dumps(indexes)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found[workers] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -62,7 +62,7 @@ def _python_processes() -> list[int]:
     for _ in range(8):
         mine |= {pid for pid, parent in parents.items() if parent in mine}
     commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in mine - {os.getpid()}}
-    return [pid for pid, command in commands.items() if b"pyspark.daemon" in command]
+    return [pid for pid, command in commands.items() if b"spark.daemon" in command]
 
 
 def _rollup(pid: int) -> dict[str, int]:
