@@ -1,4 +1,4 @@
-"""Figures of the pipeline: python -m benchmarks.spark [lesub | w4 | build | memory] …
+"""Figures of the pipeline: python -m benchmarks.spark [lesub | w4 | light | build | memory | skipping] …
 
 Session start-up, reading the workload and opening segments the first time are not counted; what is counted runs to
 Spark's `noop` sink, which takes every row and keeps none. Sizes can be scaled down with --scale.
@@ -8,20 +8,28 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import duckdb
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.spark.baselines import QUERIES, predicates, wide
+from benchmarks.spark.memory import measure
 from tamis import Engine
 from tamis import spark as ts
+from tamis.spark.manifest import commit, read_manifest
+from tamis.spark.routing import EVERY, bitmap
+from tamis.spark.storage import storage
 from tamis.workloads.catalogue import find_workload
 
 _EVENTS = {"cross join": 200, "equality/range split": 60, "predicate grouping": 30}
@@ -128,12 +136,14 @@ def light(spark: SparkSession, folder: Path, scale: float) -> None:
     workload, count, many = find_workload("light", a=2.0), int(100_000 * scale), int(20_000 * scale)
     subscriptions = stored(ts.generate_subscriptions(spark, workload, count), str(folder / "subscriptions"))
     events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
+    rates = {}
     for name, known in (("without", None), ("with", ts.analyze(events))):
         path = str(folder / name)
         ts.index(subscriptions, workload.schema(), path, statistics=known)
         drain(ts.count_matches(events.limit(100), path))
-        rate = many / timed(lambda path=path: drain(ts.count_matches(events, path)))
-        print(f"  {name:<8} statistics {rate:>10,.0f} events/s")
+        rates[name] = many / timed(lambda path=path: drain(ts.count_matches(events, path)))
+        print(f"  {name:<8} statistics {rates[name]:>10,.0f} events/s")
+    print(f"  with statistics {rates['with'] / rates['without']:.2f} × as fast")
 
 
 def build(spark: SparkSession, folder: Path, scale: float) -> None:
@@ -156,44 +166,53 @@ def build(spark: SparkSession, folder: Path, scale: float) -> None:
 
 
 def memory(spark: SparkSession, folder: Path, scale: float) -> None:
-    """What a Python worker keeps for itself once it has opened and used the whole index."""
-    workload, count = find_workload("lesub"), int(1_000_000 * scale)
-    path = str(folder / "index")
-    done = ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
-    events = ts.generate_events(spark, workload, 16_000).repartition(2)
-    small = str(folder / "small")
-    ts.index(ts.generate_subscriptions(spark, workload, 1000), workload.schema(), small)
-    seen = {}
-    for name, used in (("without", small), ("with", path)):
-        drain(ts.count_matches(events, used))
-        seen[name] = max(_private_kb(pid) for pid in _workers())
-        print(f"  private memory of the largest worker {name} the index: {seen[name] / 1024:,.0f} MiB")
-    extra = (seen["with"] - seen["without"]) * 1024
-    share = extra / done.size_bytes
-    print(f"  index {done.size_bytes / 1e6:,.0f} MB; a further worker adds {extra / 1e6:,.0f} MB, {share:.0%} of it")
+    """What a further Python worker on a host adds, once it has counted against the whole index."""
+    workload, count = find_workload("lesub"), int(3_200_000 * scale)
+    indexes = {"tiny": str(folder / "tiny"), "whole": str(folder / "index")}
+    ts.index(ts.generate_subscriptions(spark, workload, 1000), workload.schema(), indexes["tiny"])
+    done = ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), indexes["whole"])
+    stored(ts.generate_events(spark, workload, 4_000), str(folder / "events"))
+    found = measure(str(folder / "events"), indexes)
+    further = {name: found[2][name]["pss"] - found[1][name]["pss"] for name in indexes}
+    for name in indexes:
+        one, two = (found[workers][name] for workers in (1, 2))
+        print(f"  {name:<6} one worker {one['pss'] / 1e6:,.0f} MB, two workers {two['pss'] / 1e6:,.0f} MB in all")
+        print(f"         of two, private {two['private'] / 1e6:,.0f} MB, mapped {two['mapped'] / 1e6:,.0f} MB each")
+    base, extra = further["tiny"], further["whole"] - further["tiny"]
+    print(f"  a further worker costs {base / 1e6:,.0f} MB, and {extra / 1e6:,.0f} MB more for this index")
+    print(f"  of {done.size_bytes / 1e6:,.0f} MB: {extra / done.size_bytes:.1%} of its size")
 
 
-def _workers() -> list[int]:
-    """Spark's Python workers below this process: forks of its daemon."""
-    parents = {}
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().partition("PPid:")[2].split()[0])
-        except OSError:
-            continue  # ended meanwhile
-    mine = {os.getpid()}
-    for _ in range(8):
-        mine |= {pid for pid, parent in parents.items() if parent in mine}
-    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in mine - {os.getpid()}}
-    return [pid for pid, command in commands.items() if b"pyspark.daemon" in command]
+def skipping(spark: SparkSession, folder: Path, scale: float) -> None:
+    """1,000,000 subscriptions in small segments: counting with and without leaving out segments that cannot match."""
+    for workload in (find_workload("lesub"), find_workload("lesub", p=1.0), find_workload("web")):
+        place = folder / workload.name.replace(" ", "-")
+        count, many, path = int(1_000_000 * scale), int(8_000 * scale), str(place / "index")
+        with patch("tamis.spark.indexing.SEGMENT_ROWS", max(1, count // 32)):
+            done = ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
+        events, tally = stored(ts.generate_events(spark, workload, many), str(place / "events")), ts.Tally(spark)
+        blind = str(place / "blind")
+        _blinded(path, blind)
+        for one in (path, blind):
+            drain(ts.count_matches(events.limit(100), one))
+        frames = [ts.count_matches(events, one) for one in (path, blind)]
+        rate, without = (many / timed(partial(drain, frame)) for frame in frames)
+        drain(ts.count_matches(events, path, tally=tally))
+        share = tally.skipped / (tally.asked + tally.skipped)
+        print(f"  {workload.name:<12} {done.segments} segments, {share:.0%} of the questions skipped: {rate:,.0f} "
+              f"events/s, {without:,.0f} without skipping: {rate / without:.2f} ×")  # fmt: skip
 
 
-def _private_kb(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private"))
+def _blinded(path: str, other: str) -> None:
+    """The same index, with segments that claim to match anything."""
+    shutil.copytree(path, other)
+    manifest = read_manifest(storage(path), path)
+    entries = tuple(replace(one, keys=bitmap([EVERY])) for one in manifest.segments)
+    Path(other, "manifests", "00000001.json").unlink()
+    commit(storage(other), other, replace(manifest, segments=entries))
 
 
-FIGURES = {"lesub": lesub, "w4": w4, "light": light, "build": build, "memory": memory}
+FIGURES = {"lesub": lesub, "w4": w4, "light": light, "build": build, "memory": memory, "skipping": skipping}
 
 
 def main() -> int:

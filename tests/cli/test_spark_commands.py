@@ -76,6 +76,7 @@ def test_an_index_can_be_made_updated_and_matched_against(files: Path, capsys: C
     assert (made, changed, matched) == (0, 0, 0)
     assert "version 1 has 80 subscriptions in " in told
     assert "version 2 has 81 subscriptions" in told or "version 2 has 80 subscriptions" in told
+    assert "segments: asked " in told
     rows = ds.dataset(files / "wide" / "matches").to_table().to_pylist()
     assert all(row["match_count"] == len(row["subscription_ids"]) for row in rows)
     assert any("new" in row["subscription_ids"] for row in rows)
@@ -112,6 +113,10 @@ def test_generated_files_can_be_matched(tmp_path: Path, capsys: Capture) -> None
         ({"--subscriptions": "many"}, "many/bad.parquet"),
         ({"--subscriptions": "events.jsonl"}, "expected columns 'id' and 'expression', found"),
         ({"--plan": "fast"}, "no plan is called 'fast'"),
+        ({"--subscriptions": "untold.csv"}, "expected columns 'id' and 'expression', found id"),
+        ({"--subscriptions": "numbers.parquet"}, "column 'expression': expected text, found bigint"),
+        ({"--events": "wrong.parquet"}, "column 'event': expected a struct, JSON text or a VARIANT, found bigint"),
+        ({"--schema": "events.jsonl"}, "events.jsonl: "),
     ],
 )
 def test_wrong_input_is_one_line_and_leaves_nothing(
@@ -124,6 +129,9 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
             pa.table({"id": [f"s{number}"], "expression": ["price < 1"]}), files / "many" / f"{number}.parquet"
         )
     (files / "many" / "bad.parquet").write_bytes(b"PAR1" + b"\0" * 50 + b"PAR1")
+    (files / "untold.csv").write_text("id\n1\n")
+    pq.write_table(pa.table({"id": ["a"], "expression": [1]}), files / "numbers.parquet")
+    pq.write_table(pa.table({"event": [1]}), files / "wrong.parquet")
     given = {"--schema": "schema.toml", "--subscriptions": "wishes.parquet", "--events": "events.jsonl"} | change
     named = [
         part for name, value in given.items() for part in (name, value if name == "--plan" else str(files / value))
@@ -148,3 +156,50 @@ def test_strict_stops_at_what_is_refused(files: Path, capsys: Capture) -> None:
     assert code == 2
     assert "1 subscriptions cannot be read, and strict allows none; the first is 'odd'" in capsys.readouterr().err
     assert not (files / "out").exists()
+
+
+def test_one_unreadable_file_among_a_thousand_is_named_and_nothing_is_left(files: Path, capsys: Capture) -> None:
+    """Also of the events, where the job has begun to write."""
+    (files / "events").mkdir()
+    line = json.dumps(next(iter(auctions.listings(1))))
+    for number in range(999):
+        (files / "events" / f"{number:03}.jsonl").write_text(line)
+    (files / "events" / "bad.jsonl.gz").write_bytes(b"this is not compressed")
+    given = ["--schema", files / "schema.toml", "--subscriptions", files / "wishes.parquet"]
+
+    code = main(["match", *map(str, given), "--events", str(files / "events"), "--out", str(files / "out")])
+
+    err = capsys.readouterr().err
+    assert code == 2
+    assert "bad.jsonl.gz: cannot be read" in err
+    assert err.count("\n") == 1
+    assert not (files / "out").exists()
+
+
+def test_no_events_and_no_subscriptions_are_no_mistake(files: Path, capsys: Capture) -> None:
+    pq.write_table(pa.table({"id": pa.array([], pa.string()), "expression": pa.array([], pa.string())}),
+                   files / "none.parquet")  # fmt: skip
+    (files / "none.jsonl").write_text("")
+    given = ["--schema", files / "schema.toml", "--subscriptions", files / "none.parquet"]
+
+    code = main(["match", *map(str, given), "--events", str(files / "none.jsonl"), "--out", str(files / "out")])
+
+    assert code == 0
+    assert "0 events read, 0 rejected\n" in (told := capsys.readouterr().out)
+    assert "0 matches against version 1" in told
+
+
+def test_an_index_is_compacted_on_demand(files: Path, capsys: Capture) -> None:
+    index = str(files / "index")
+    (files / "change.csv").write_text("id,expression\nnew,price < 5000\n")
+    main(["index", "--schema", str(files / "schema.toml"), "--subscriptions", str(files / "wishes.parquet"),
+          "--out", index])  # fmt: skip
+    main(["index", "--update", index, "--subscriptions", str(files / "change.csv")])
+
+    done = main(["index", "--compact", index])
+    wrong = main(["index", "--compact", index, "--subscriptions", str(files / "change.csv")])
+
+    told = capsys.readouterr()
+    assert (done, wrong) == (0, 2)
+    assert "version 3 has 81 subscriptions in 2 segments" in told.out
+    assert "expected --subscriptions with --out and --update, and only with them" in told.err

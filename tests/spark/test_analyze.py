@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from tamis import spark as ts
 from tamis.model import Schema
 from tamis.segments.statistics import observe
-from tamis.spark.build import open_entry
+from tamis.spark.build import open_entries
 from tamis.spark.manifest import read_manifest
-from tamis.spark.storage import storage
+from tamis.spark.storage import root_of, storage
 from tamis.workloads.catalogue import find_workload
 
 pytestmark = pytest.mark.spark
@@ -52,8 +52,7 @@ def test_statistics_change_the_order_on_light_and_not_the_answers(spark: SparkSe
     manifests = {path: read_manifest(storage(path), path) for path in (blind, knowing)}
     orders = []
     for path, manifest in manifests.items():
-        [entry] = manifest.segments
-        segment = open_entry(path, manifest, entry)
+        [segment] = open_entries(root_of(path), manifest, manifest.segments)
         orders.append(segment.ids(np.sort(segment.subscriptions())).to_pylist())
     assert answers[0] == answers[1]
     assert answers[0]

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tamis import Engine, JobError, OptionError, SchemaError, SegmentError, WriteConflict
+from tamis import Engine, JobError, OptionError, SchemaError, WriteConflict
 from tamis import spark as ts
 from tamis.model import Schema
 from tamis.spark.failures import told
 from tamis.spark.manifest import latest, manifest_path
 from tamis.spark.matching import GROUP_BYTES
-from tamis.spark.storage import HadoopStorage, Storage, storage
+from tamis.spark.storage import storage
 from tamis.workloads import auctions
 from tamis.workloads.catalogue import find_workload
 
@@ -66,7 +66,7 @@ def events(spark: SparkSession, listings: list[dict[str, object]]) -> DataFrame:
 @pytest.fixture
 def many_segments(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small segments, so that small data has many."""
-    monkeypatch.setattr("tamis.spark.indexing._SEGMENT_ROWS", 40)
+    monkeypatch.setattr("tamis.spark.indexing.SEGMENT_ROWS", 40)
 
 
 @pytest.mark.usefixtures("many_segments")
@@ -79,12 +79,14 @@ def test_both_plans_and_all_shapes_agree_with_the_engine(
     path = str(tmp_path / "index")
 
     done = ts.index(frame_of(spark, subscriptions), SCHEMA, path)
-    everywhere = pairs_of(ts.match(events, path, plan="everywhere"))
-    spark.conf.set(GROUP_BYTES, "6000")
-    grouped = ts.match(events, path)
-    spark.conf.unset(GROUP_BYTES)
+    everywhere = pairs_of(ts.match(events, path))
     wide = ts.match(events, path, explode=False).collect()
     counted = ts.count_matches(events, path).collect()
+    spark.conf.set(GROUP_BYTES, "6000")
+    grouped = ts.match(events, path)
+    wide_of_groups = ts.match(events, path, explode=False).collect()
+    counted_of_groups = ts.count_matches(events, path).collect()
+    spark.conf.unset(GROUP_BYTES)
 
     assert (done.version, done.subscriptions, done.rejected) == (1, 400, 0)
     assert done.segments > 4
@@ -92,23 +94,60 @@ def test_both_plans_and_all_shapes_agree_with_the_engine(
     assert everywhere == wanted
     assert "groups" in grouped._jdf.queryExecution().toString()
     assert pairs_of(grouped) == wanted
-    assert {(row.event_id, id) for row in wide for id in row.subscription_ids} == wanted
-    assert sum(row.match_count for row in wide) == sum(row.match_count for row in counted) == len(wanted)
-    assert {row.index_version for row in wide} == {1}
+    lists = {row.event_id: sorted(row.subscription_ids) for row in wide}
+    assert {(event, id) for event, ids in lists.items() for id in ids} == wanted
+    assert {row.event_id: sorted(row.subscription_ids) for row in wide_of_groups} == lists
+    assert all(row.match_count == len(row.subscription_ids) for row in [*wide, *wide_of_groups])
+    counts = {event: len(ids) for event, ids in lists.items()}
+    for rows in (wide, wide_of_groups, counted, counted_of_groups):
+        assert len(rows) == len(counts), "an event has several rows"
+        assert {row.event_id: row.match_count for row in rows} == counts
+        assert {row.index_version for row in rows} == {1}
 
 
 @pytest.mark.usefixtures("many_segments")
-def test_skipped_segments_are_counted(spark: SparkSession, tmp_path: Path) -> None:
-    """With one equality each, an event meets few of the segments, and misses no match."""
+def test_an_answer_too_wide_for_a_row_goes_on_in_others(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tamis.spark.matching.MOST_IDS", 30)
+    path = str(tmp_path / "index")
+    ts.index(frame_of(spark, [(f"s{at}", f"price < {at}") for at in range(300)]), Schema(open=True), path)
+    events = spark.createDataFrame([(1, '{"price": 200}'), (2, '{"price": 290}')], "event_id int, event string")
+    spark.conf.set(GROUP_BYTES, "6000")
+
+    rows = ts.match(events, path, explode=False).collect()
+
+    spark.conf.unset(GROUP_BYTES)
+    ids = [(row.event_id, id) for row in rows for id in row.subscription_ids]
+    assert len(rows) > 2
+    assert len(ids) == len(set(ids)) == 99 + 9
+    assert {id for event, id in ids if event == 2} == {f"s{at}" for at in range(291, 300)}
+
+
+@pytest.mark.usefixtures("many_segments")
+@pytest.mark.parametrize("plan", ["everywhere", "groups"])
+@pytest.mark.parametrize("shape", ["pairs", "lists", "counts"])
+def test_skipped_segments_are_counted(spark: SparkSession, tmp_path: Path, plan: str, shape: str) -> None:
+    """With an equality each, an event meets few of the segments; what is asked, skipped and found adds up."""
     workload, path = find_workload("lesub", p=1.0), str(tmp_path / "index")
     done = ts.index(ts.generate_subscriptions(spark, workload, 600), workload.schema(), path)
-    events = ts.generate_events(spark, workload, 100)
+    events, tally = ts.generate_events(spark, workload, 100), ts.Tally(spark)
+    engine = Engine(workload.schema())
+    engine.subscribe_many(workload.subscriptions(600))
 
-    routed = ts.routes(events, path).count()
+    if shape == "counts":
+        found = ts.count_matches(events, path, plan=plan, tally=tally).collect()
+    else:
+        found = ts.match(events, path, plan=plan, explode=shape == "pairs", tally=tally).collect()
 
+    total = engine.match_many(workload.events(100)).total
     assert done.segments >= 14
-    assert routed < 0.5 * 100 * done.segments
-    assert pairs_of(ts.match(events, path, plan="groups")) == pairs_of(ts.match(events, path, plan="everywhere"))
+    assert (len(found) if shape == "pairs" else sum(row.match_count for row in found)) == total
+    assert tally.matches == total
+    assert tally.asked == ts.routes(events, path).count()
+    assert tally.asked + tally.skipped == 100 * done.segments
+    assert tally.asked < 0.5 * 100 * done.segments
+    assert tally.events == 100
 
 
 @pytest.mark.usefixtures("many_segments")
@@ -190,6 +229,7 @@ def test_strict_stops_and_leaves_nothing(spark: SparkSession, tmp_path: Path) ->
         ts.index(frame_of(spark, [("a", "price < 10"), ("b", "price <")]), SCHEMA, str(path), strict=True)
 
     assert [file for file in path.rglob("*") if file.is_file()] == []
+    assert ts.index(frame_of(spark, []), SCHEMA, str(tmp_path / "again")).version == 1
     with pytest.raises(OptionError, match="expected an index; there is no index"):
         ts.match(frame_of(spark, []), str(path))
 
@@ -275,23 +315,12 @@ def test_a_schema_may_only_be_extended(spark: SparkSession, tmp_path: Path) -> N
     assert ts.index(frame_of(spark, [("a", "colour = 'red'")]), grown, path).version == 2
 
 
-def test_file_uris_and_hadoop_file_systems_work_like_paths(
-    spark: SparkSession, tmp_path: Path, events: DataFrame
-) -> None:
+def test_file_uris_work_like_paths(spark: SparkSession, tmp_path: Path, events: DataFrame) -> None:
     path = f"file://{tmp_path}/an index"
     frame = frame_of(spark, auctions.subscriptions(30))
     ts.index(frame, SCHEMA, path)
 
     assert pairs_of(ts.match(events, path)) == pairs_of(ts.match(events, str(tmp_path / "an index")))
-    through_jvm: Storage = HadoopStorage(f"file://{tmp_path}/other")
-    assert through_jvm.list("manifests") == {}
-    assert through_jvm.create("manifests/1", b"first")
-    assert not through_jvm.create("manifests/1", b"second")
-    assert through_jvm.read("manifests/1") == b"first"
-    assert list(through_jvm.list("manifests")) == ["1"]
-    through_jvm.delete("manifests/1")
-    with pytest.raises(SegmentError, match="cannot be read"):
-        through_jvm.read("manifests/1")
 
 
 def test_no_subscriptions_and_no_events_are_no_error(spark: SparkSession, tmp_path: Path, events: DataFrame) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from tamis.model import Schema
-from tamis.spark.routing import key_of
+from tamis.spark.routing import with_key
 
 pytestmark = pytest.mark.spark
 
@@ -67,6 +66,6 @@ KEYS = {
 def test_keys_promise_only_what_the_expression_needs(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(text,) for text in KEYS], "expression string")
 
-    rows = frame.select("expression", key_of(F.col("expression"), SCHEMA).alias("key")).collect()
+    rows = with_key(frame, SCHEMA).collect()
 
     assert {row.expression: row.key.replace("\x1f", "|") for row in rows} == KEYS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ def test_the_page_shows_what_its_comments_say(
     monkeypatch.setattr("tamis.spark.sessions.session", lambda *_: spark)
     monkeypatch.setattr("tamis.spark.session", lambda *_: spark, raising=False)
     (tmp_path / "incoming").mkdir()
+    rows = [{"ref": 8, "rayon": "Meubles", "nombre": 1, "prix": "20.00", "genre": "Commode"},
+            {"ref": 9, "rayon": "Meubles", "nombre": 0, "prix": "20.00", "genre": "Commode"}]  # fmt: skip
+    (tmp_path / "incoming" / "1.json").write_text("\n".join(map(json.dumps, rows)))
     blocks = fences(PAGE, "python")
     steps = [step for code in blocks for step in examples(code)]
     report: list[str] = []

@@ -38,12 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
     start = time.perf_counter()
     print("Three auction houses announce listings of antiques and furniture, each in its own words and currency.")
     print("Starting Spark on this machine takes some seconds …", flush=True)
-    spark = start_spark(arguments, new=arguments.out)
+    spark = start_spark(arguments, new=arguments.out, quick=True)
     from tamis.spark.jobs import new_folder
     from tamis.spark.story import tell_story
 
     place = arguments.out or str(Path(tempfile.mkdtemp(prefix="tamis-demo-"), "auctions"))
-    with new_folder(place) as folder:
+    with new_folder(place):
+        folder = Path(place)
         feeds = write_example(folder / "example", arguments.events, arguments.subscriptions, arguments.seed)
         story = tell_story(spark, folder, feeds)
         _tell_feeds(story)

@@ -33,16 +33,17 @@ def run(arguments: argparse.Namespace) -> int:
     from tamis.spark.files import write
     from tamis.spark.jobs import new_folder
     from tamis.spark.progress import progress
+    from tamis.spark.storage import join, storage
 
     with new_folder(arguments.out) as out:
-        workload.schema().save(out / "schema.toml")
-        print(f"{out / 'schema.toml'}: the schema of {workload.name}")
+        storage(out).create("schema.toml", workload.schema().dumps().encode())
+        print(f"{join(out, 'schema.toml')}: the schema of {workload.name}")
         for name, make, count in (
             ("subscriptions", ts.generate_subscriptions, arguments.subscriptions),
             ("events", ts.generate_events, arguments.events),
         ):
             if count:
                 with progress(spark, f"generating {name}"):
-                    write(make(spark, workload, count, arguments.seed), str(out / name))
-                print(f"{out / name}: {count:,} {name}, seed {arguments.seed}")
+                    write(make(spark, workload, count, arguments.seed), join(out, name))
+                print(f"{join(out, name)}: {count:,} {name}, seed {arguments.seed}")
     return 0

@@ -2,9 +2,11 @@
 
 tamis index --schema auctions.toml --subscriptions subscriptions.parquet --out index/
 tamis index --update index/ --subscriptions changes.parquet
+tamis index --compact index/
 
 Subscriptions have columns `id` and `expression`; in an update an empty expression deletes. What cannot be read is
-rejected into a table of its own, unless --strict.
+rejected into a table of its own, unless --strict. An index that was updated very often is compacted by itself;
+--compact does so now.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from tamis.errors import OptionError
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", metavar="TOML", help="the schema's file; needed for a new index")
-    parser.add_argument("--subscriptions", required=True, metavar="PATH", help="Parquet, JSON lines or CSV")
+    parser.add_argument("--subscriptions", metavar="PATH", help="Parquet, JSON lines or CSV; not for --compact")
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument("--out", metavar="DIR", help="a new index, or one that gets a new version of all subscriptions")
     place.add_argument("--update", metavar="DIR", help="an index that gets a version with these changes")
+    place.add_argument("--compact", metavar="DIR", help="an index that gets a version in as few segments as will do")
     parser.add_argument("--strict", action="store_true", help="stop at a subscription that cannot be read")
     add_spark_options(parser)
 
@@ -29,19 +32,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.out and not arguments.schema:
         raise OptionError("expected --schema for a new index, found none")
+    if bool(arguments.subscriptions) == bool(arguments.compact):
+        raise OptionError("expected --subscriptions with --out and --update, and only with them")
     schema = read_schema(arguments.schema) if arguments.schema else None
     spark = start_spark(arguments)
     from tamis import spark as ts
     from tamis.spark.files import read_subscriptions
     from tamis.spark.progress import progress
 
-    subscriptions = read_subscriptions(spark, arguments.subscriptions)
-    path = arguments.out or arguments.update
+    path = arguments.out or arguments.update or arguments.compact
     with progress(spark, "compiling"):
-        if schema is not None and arguments.out:
-            done = ts.index(subscriptions, schema, path, strict=arguments.strict)
+        if arguments.compact:
+            done = ts.compact(path)
+        elif schema is not None and arguments.out:
+            done = ts.index(read_subscriptions(spark, arguments.subscriptions), schema, path, strict=arguments.strict)
         else:
-            done = ts.update(path, subscriptions, strict=arguments.strict)
+            done = ts.update(path, read_subscriptions(spark, arguments.subscriptions), strict=arguments.strict)
     print(
         f"{path}: version {done.version} has {done.subscriptions:,} subscriptions in {done.segments} segments, "
         f"{done.size_bytes / 1e6:,.1f} MB"

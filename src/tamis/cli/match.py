@@ -10,7 +10,6 @@ Files are Parquet, JSON lines or CSV. Writes matches/ and rejected/ (events that
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tamis.cli.files import read_schema
@@ -45,9 +44,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tamis.spark.files import read_subscriptions
     from tamis.spark.jobs import MatchJob, new_folder
     from tamis.spark.progress import progress
+    from tamis.spark.storage import join
 
     with new_folder(arguments.out) as out:
-        path = arguments.index or str(out / "index")
+        path = arguments.index or join(out, "index")
         if arguments.subscriptions and given is not None:
             with progress(spark, "compiling"):
                 subscriptions = read_subscriptions(spark, arguments.subscriptions)
@@ -59,10 +59,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(done: Matched, out: Path) -> None:
+def _tell(done: Matched, out: str) -> None:
     rate = (done.events - done.rejected) / done.seconds
     print(f"{done.events:,} events read, {done.rejected:,} rejected{':' if done.rejected else ''}")
     for id, rule, reason in done.examples:
         print(f"  {id}: {rule + ': ' if rule else ''}{reason}")
+    print(f"segments: asked {done.asked:,} times about an event, skipped {done.skipped:,} times")
     print(f"{done.matches:,} matches against version {done.version} in {done.seconds:.1f} s, {rate:,.0f} events/s")
-    print(f"{out / 'matches'}: the matches; {out / 'rejected'}: the rejected events")
+    print(f"{out}/matches: the matches; {out}/rejected: the rejected events")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tamis.spark.analysis import analyze
+    from tamis.spark.compaction import compact
     from tamis.spark.generation import generate_events, generate_subscriptions
     from tamis.spark.indexing import Commit, index, rejected_subscriptions
     from tamis.spark.integration import integrate
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
     from tamis.spark.matching import count_matches, match, routes
     from tamis.spark.notification import notify
     from tamis.spark.sessions import session
+    from tamis.spark.tally import Tally
     from tamis.spark.updating import update, vacuum
     from tamis.spark.validation import validate
 
 __all__ = [
     "Commit",
     "Mapping",
+    "Tally",
     "analyze",
+    "compact",
     "count_matches",
     "generate_events",
     "generate_subscriptions",
@@ -51,7 +55,9 @@ __all__ = [
 _HOMES = {
     "Commit": "indexing",
     "Mapping": "mapping",
+    "Tally": "tally",
     "analyze": "analysis",
+    "compact": "compaction",
     "count_matches": "matching",
     "generate_events": "generation",
     "generate_subscriptions": "generation",

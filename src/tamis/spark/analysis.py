@@ -17,7 +17,7 @@ from tamis.model.values import ValueRefused
 from tamis.segments.statistics import AttributeStatistics, Statistics
 from tamis.spark.checks import leaves
 from tamis.spark.columns import ATTRIBUTE, EVENT
-from tamis.spark.events import as_events, raw_events, readable
+from tamis.spark.events import as_events, check_batch, raw_events, readable
 from tamis.spark.failures import told
 
 __all__ = ["analyze"]
@@ -39,6 +39,7 @@ def analyze(events: DataFrame) -> Statistics:
 
     Each attribute keeps its share of events, the number of its values and the shares of the thousand most frequent.
     """
+    check_batch(events, "analyze")
     frame = as_events(events)
     counted = frame.select(readable(frame).alias(EVENT)).mapInArrow(_count_batches, _DDL)
     summed = counted.groupBy(ATTRIBUTE, "kind", "value").agg(F.sum("seen").alias("seen"))

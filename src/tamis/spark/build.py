@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -16,15 +16,18 @@ from tamis.model import Schema
 from tamis.segments.statistics import Statistics
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.manifest import Entry, Manifest
-from tamis.spark.routing import bitmap
+from tamis.spark.routing import KEY, bitmap
 from tamis.spark.segment_store import Opened, Rejected, checksum_of, open_segment, write_segment
-from tamis.spark.storage import fetch, join, writing
+from tamis.spark.storage import Root, fetch, writing
 
-__all__ = ["BUILT", "COPIES", "KEY", "MARKED", "Build", "Mark", "WriteIds", "open_entry"]
+__all__ = ["BUILT", "COPIES", "MARKED", "Build", "Mark", "ReadTexts", "WriteIds", "open_entries"]
 
-KEY, COPIES = "key", "copies"
+COPIES = "copies"
 MOST_ROWS = 1_000_000
 """Of one segment. A partition with more becomes several."""
+
+_READ_ROWS = 50_000
+"""Subscriptions per batch that are read back from a segment."""
 
 BUILT = "path string, subscriptions long, size long, checksum string, keys binary, rejected string, rejected_count long"
 MARKED = "path string, removed string, removed_count long"
@@ -51,7 +54,7 @@ def _new_name(folder: str, suffix: str) -> str:
 class Build:
     """Batches of (id, expression, key, copies) → a row per segment written. A task run again writes new names."""
 
-    root: str
+    root: Root
     schema: Schema
     statistics: Statistics | None = None
 
@@ -71,7 +74,7 @@ class Build:
         kept = np.setdiff1d(np.arange(len(table)), [one.row for one in rejected])
         ids, texts = (table[name].combine_chunks().take(pa.array(kept)) for name in (ID, EXPRESSION))
         name = _new_name("segments", ".segment")
-        with writing(join(self.root, name)) as draft:
+        with writing(self.root, name) as draft:
             unread = write_segment(draft, ids, texts, self.schema, self.statistics)
             checksum, size = checksum_of(draft), draft.stat().st_size
         rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
@@ -93,7 +96,7 @@ class Build:
             }
         )
         name = _new_name("rejected", ".parquet")
-        _put_parquet(join(self.root, name), listed)
+        _put_parquet(self.root, name, listed)
         return name
 
 
@@ -108,28 +111,33 @@ def _no_subscriptions(table: pa.Table) -> Iterator[Rejected]:
             yield Rejected(row, OptionError(f"the id stands {table[COPIES][row]} times; expected it once"))
 
 
-def _put_parquet(uri: str, table: pa.Table) -> None:
-    with writing(uri) as draft:
+def _put_parquet(root: Root, name: str, table: pa.Table) -> None:
+    with writing(root, name) as draft:
         pq.write_table(table, draft)
 
 
-def open_entry(root: str, manifest: Manifest, entry: Entry) -> Opened:
-    """A segment of a version."""
-    removed = None if entry.removed is None else fetch(join(root, entry.removed))
-    return open_segment(fetch(join(root, entry.path)), entry.checksum, manifest.schema, removed)
+def open_entries(root: Root, manifest: Manifest, entries: Sequence[Entry]) -> list[Opened]:
+    """Segments of a version; what must be fetched is fetched at once."""
+    marked = [one.removed for one in entries if one.removed is not None]
+    paths = fetch(root, [*(one.path for one in entries), *marked])
+    removed = iter(paths[len(entries) :])
+    return [
+        open_segment(path, one.checksum, manifest.schema, None if one.removed is None else next(removed))
+        for one, path in zip(entries, paths, strict=False)
+    ]
 
 
 @dataclass(frozen=True)
 class WriteIds:
     """Batches of (id) → the names of files that list them."""
 
-    root: str
+    root: Root
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found = [batch for batch in batches if len(batch)]
         if found:
             name = _new_name("removed", ".parquet")
-            _put_parquet(join(self.root, name), pa.Table.from_batches(found))
+            _put_parquet(self.root, name, pa.Table.from_batches(found))
             yield pa.RecordBatch.from_pydict({"path": [name]})
 
 
@@ -137,7 +145,7 @@ class WriteIds:
 class Mark:
     """Numbers of a version's segments → which of their rows are gone: the id is in a list or in a new segment."""
 
-    root: str
+    root: Root
     before: Manifest
     new: tuple[Entry, ...]
     lists: tuple[str, ...]
@@ -152,20 +160,36 @@ class Mark:
                     yield pa.RecordBatch.from_pylist([dict(zip(_MARKED.names, marked, strict=True))], _MARKED)
 
     def _gone(self) -> pa.Array:
-        listed = [pq.read_table(fetch(join(self.root, name)))[ID].combine_chunks() for name in self.lists]
-        fresh = [open_entry(self.root, self.before, one) for one in self.new]
-        replaced = [one.ids(one.subscriptions()) for one in fresh]
+        listed = [pq.read_table(path)[ID].combine_chunks() for path in fetch(self.root, self.lists)]
+        replaced = [one.ids(one.subscriptions()) for one in open_entries(self.root, self.before, self.new)]
         return pa.concat_arrays([*listed, *replaced])
 
     def _mark(self, entry: Entry, gone: pa.Array) -> tuple[str, str, int] | None:
-        segment = open_entry(self.root, self.before, entry)
+        [segment] = open_entries(self.root, self.before, [entry])
         living = segment.subscriptions()
         rows = living[pc.is_in(segment.ids(living), gone).to_numpy(zero_copy_only=False)]
         if not len(rows):
             return None
         if entry.removed is not None:
-            rows = np.concatenate([rows, np.load(fetch(join(self.root, entry.removed)))])
+            rows = np.concatenate([rows, np.load(fetch(self.root, [entry.removed])[0])])
         name = _new_name("removed", ".npy")
-        with writing(join(self.root, name)) as draft:
+        with writing(self.root, name) as draft:
             np.save(draft, rows.astype(np.int64))
         return entry.path, name, len(rows)
+
+
+@dataclass(frozen=True)
+class ReadTexts:
+    """Numbers of segments → their living subscriptions, (id, expression)."""
+
+    root: Root
+    manifest: Manifest
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            entries = [self.manifest.segments[number] for number in batch.column(0).to_pylist()]
+            for segment in open_entries(self.root, self.manifest, entries):
+                living = segment.subscriptions()
+                for first in range(0, len(living), _READ_ROWS):
+                    rows = living[first : first + _READ_ROWS]
+                    yield pa.RecordBatch.from_arrays([segment.ids(rows), segment.texts(rows)], [ID, EXPRESSION])

@@ -19,7 +19,7 @@ from tamis.errors import EventError, OptionError
 from tamis.model import parse_json
 from tamis.spark.columns import EVENT, EVENT_ID, PUBLISHER, UNREAD
 
-__all__ = ["Raw", "as_events", "raw_events", "readable"]
+__all__ = ["Raw", "as_events", "check_batch", "raw_events", "readable"]
 
 Raw: TypeAlias = Mapping[str, object] | EventError
 """An event as it came, or why it cannot be read at all."""
@@ -43,6 +43,12 @@ def as_events(frame: DataFrame) -> DataFrame:
         # Seeded per query and, in a stream, per micro-batch: a task that is run again makes the same ids.
         frame = frame.withColumn(EVENT_ID, F.uuid())
     return frame
+
+
+def check_batch(frame: DataFrame, step: str) -> None:
+    """For steps that look at all rows before they answer."""
+    if frame.isStreaming:
+        raise OptionError(f"{step}: expected a batch, found a stream; call it in foreachBatch")
 
 
 def _listed(frame: DataFrame) -> str:

@@ -17,7 +17,7 @@ __all__ = ["told"]
 
 # The last line of a worker's traceback. Values may hold line breaks; the sentence is worth its first line.
 _OURS = re.compile(r"^tamis\.(?:errors|model\.values)\.(\w+): (.+)$", re.MULTILINE)
-_ABSENT = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _FILE = re.compile(r"(?:reading|read) (?:the )?(?:parquet )?file:? (\S+)", re.IGNORECASE)
 _CAUSE = re.compile(r"^(?:Caused by: )?[\w.$]*(?:Exception|Error): (.+)$", re.MULTILINE)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
@@ -14,6 +12,7 @@ from tamis.spark.events import as_events
 from tamis.spark.failures import told
 from tamis.spark.integration import integrate
 from tamis.spark.mapping import Mapping, Source
+from tamis.spark.storage import is_local, storage
 
 __all__ = ["check_new", "read_events", "read_feed", "read_subscriptions", "write"]
 
@@ -22,9 +21,8 @@ _TYPES: dict[type, str] = {Integer: "bigint", Number: "double", Boolean: "boolea
 
 
 def _format(path: str) -> str:
-    place = Path(path.removeprefix("file://"))
-    names = sorted(one.name for one in place.iterdir()) if place.is_dir() else [place.name]
-    endings = [name.removesuffix(".gz").rpartition(".")[2] for name in names if not name.startswith(("_", "."))]
+    names = [name for name in storage(path).names() if not name.startswith(("_", "."))]
+    endings = [name.removesuffix(".gz").rpartition(".")[2] for name in names]
     for ending in endings:
         if ending in _FORMATS:
             return _FORMATS[ending]
@@ -64,13 +62,16 @@ def _typed(feed: DataFrame, schema: Schema) -> DataFrame:
 
 
 def _check_there(path: str) -> None:
-    if "://" not in path and not Path(path).exists():
+    if not storage(path).exists():
         raise OptionError(f"{path}: no such file or folder")
 
 
 def check_new(path: str) -> None:
-    """An output must not exist: whoever finds it later must know which job wrote it."""
-    if "://" not in path and Path(path).exists():
+    """An output must not exist: whoever finds it later must know which job wrote it.
+
+    Of what is not local, a session must run to know.
+    """
+    if (is_local(path) or SparkSession.getActiveSession()) and storage(path).exists():
         raise OptionError(f"{path}: exists already; name another output, or remove it")
 
 

@@ -14,17 +14,28 @@ from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, String
 from tamis.errors import OptionError, SchemaError
 from tamis.model import Schema
 from tamis.segments.statistics import Statistics
-from tamis.spark.build import BUILT, COPIES, KEY, Build
+from tamis.spark.build import BUILT, COPIES, Build
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
+from tamis.spark.events import check_batch
 from tamis.spark.failures import told
-from tamis.spark.manifest import Entry, Manifest, commit, latest, read_manifest
-from tamis.spark.routing import key_of, selective
-from tamis.spark.storage import Storage, join, storage
+from tamis.spark.manifest import FOLDER, Entry, Manifest, commit, latest, read_manifest
+from tamis.spark.routing import KEY, selective, with_key
+from tamis.spark.storage import Storage, join, root_of, storage
 
-__all__ = ["FOLDERS", "Commit", "build", "entries", "finish", "index", "rejected_subscriptions", "subscriptions_of"]
+__all__ = [
+    "FOLDERS",
+    "SEGMENT_ROWS",
+    "Commit",
+    "build",
+    "entries",
+    "finish",
+    "index",
+    "rejected_subscriptions",
+    "subscriptions_of",
+]
 
 FOLDERS = ("segments", "removed", "rejected")
-_SEGMENT_ROWS = 250_000
+SEGMENT_ROWS = 250_000
 """Subscriptions per segment that we aim at: large enough to be worth opening, small enough for many tasks."""
 
 _SAMPLE = 10_000
@@ -58,11 +69,12 @@ def index(
     instead. An index that exists keeps its older versions, and its schema may only be extended. `statistics` come
     from `analyze` and fit the index to the events; answers do not depend on them.
     """
+    check_batch(subscriptions, "index")
     place = storage(path)
     before = latest(place, writing=True)
     if before is not None:
         _check_extends(before.schema, schema, path)
-    elif any(place.list(".")):
+    elif set(place.list(".")) - {FOLDER, *FOLDERS}:  # what a build that failed has left is no obstacle
         raise OptionError(f"{path}: expected a new folder or an index, found a folder with other files")
     known = subscriptions_of(subscriptions)
     id_type = known.schema[ID].dataType.simpleString()
@@ -98,7 +110,9 @@ def subscriptions_of(frame: DataFrame) -> DataFrame:
 
 def build(subscriptions: DataFrame, path: str, manifest: Manifest) -> list[Row]:
     """Write the segments, in parallel: one row of `BUILT` for each."""
-    keyed = subscriptions.withColumn(KEY, key_of(F.col(EXPRESSION), manifest.schema))
+    for folder in FOLDERS:
+        storage(path).make(folder)
+    keyed = with_key(subscriptions, manifest.schema)
     with told():
         copies = subscriptions.groupBy(ID).agg(F.count("*").alias(COPIES))
         total, most = copies.agg(F.sum(COPIES), F.max(COPIES)).collect()[0]
@@ -109,14 +123,14 @@ def build(subscriptions: DataFrame, path: str, manifest: Manifest) -> list[Row]:
             keyed = keyed.join(copies.filter(F.col(COPIES) > 1), ID, "left")
         else:
             keyed = keyed.withColumn(COPIES, F.lit(None).cast("bigint"))
-        work = Build(path, manifest.schema, manifest.known)
+        work = Build(root_of(path), manifest.schema, manifest.known)
         return _spread(keyed, total, round(total * share)).mapInArrow(work, BUILT).collect()
 
 
 def _spread(keyed: DataFrame, total: int, chosen: int) -> DataFrame:
     """A partition per segment: equal keys together, keys without a value apart from the others."""
-    some, rest = -(-chosen // _SEGMENT_ROWS), -(-(total - chosen) // _SEGMENT_ROWS)
-    least = keyed.sparkSession.sparkContext.defaultParallelism if total >= _SEGMENT_ROWS // 10 else 1
+    some, rest = -(-chosen // SEGMENT_ROWS), -(-(total - chosen) // SEGMENT_ROWS)
+    least = keyed.sparkSession.sparkContext.defaultParallelism if total >= SEGMENT_ROWS // 10 else 1
     some, rest = max(some, least - rest, 1), max(rest, 1)
     within = F.pmod(F.xxhash64(KEY), F.lit(some))
     # Keys without a value are few; the text spreads them evenly.
@@ -132,10 +146,12 @@ def entries(built: Sequence[Row]) -> tuple[Entry, ...]:
 
 
 def finish(place: Storage, path: str, manifest: Manifest, built: Sequence[Row], *, strict: bool) -> Commit:
-    """Commit; or leave nothing of what was built."""
+    """Commit, with what was rejected now beside what the manifest has; or leave nothing of what was built."""
     refused = tuple(row.rejected for row in built if row.rejected is not None)
     count = sum(row.rejected_count for row in built)
-    manifest = replace(manifest, rejected=refused, rejected_count=count)
+    manifest = replace(
+        manifest, rejected=(*manifest.rejected, *refused), rejected_count=manifest.rejected_count + count
+    )
     try:
         if strict and count:
             raise OptionError(f"{count} subscriptions cannot be read, and strict allows none; {_first(path, refused)}")

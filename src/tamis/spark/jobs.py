@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
@@ -19,7 +17,8 @@ from tamis.spark.files import check_new, read_events, write
 from tamis.spark.manifest import read_manifest
 from tamis.spark.matching import match
 from tamis.spark.progress import progress
-from tamis.spark.storage import storage
+from tamis.spark.storage import join, storage
+from tamis.spark.tally import Tally
 from tamis.spark.validation import validate
 
 __all__ = ["MatchJob", "Matched", "new_folder"]
@@ -27,26 +26,31 @@ __all__ = ["MatchJob", "Matched", "new_folder"]
 
 @dataclass(frozen=True)
 class Matched:
-    """What a job did. `examples` are (event id, rule, reason) of the first rejected events."""
+    """What a job did. `examples` are (event id, rule, reason) of the first rejected events.
+
+    `asked` and `skipped` count pairs of an event and a segment: those looked into, and those that could be left out.
+    """
 
     events: int
     rejected: int
     matches: int
+    asked: int
+    skipped: int
     seconds: float
     version: int
     examples: list[tuple[str, str | None, str]]
 
 
 @contextmanager
-def new_folder(path: str) -> Iterator[Path]:
+def new_folder(path: str) -> Iterator[str]:
     """A folder for results, made now; gone again if what follows fails, so that no half of a result is left."""
     check_new(path)
-    folder = Path(path)
-    folder.mkdir(parents=True)
+    place = storage(path)
+    place.make(".")
     try:
-        yield folder
+        yield path
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        place.clear()
         raise
 
 
@@ -61,36 +65,46 @@ class MatchJob:
     plan: str = "auto"
     strict: bool = False
 
-    def run(self, spark: SparkSession, out: Path) -> Matched:
+    def run(self, spark: SparkSession, out: str) -> Matched:
         manifest = read_manifest(storage(self.index), self.index, self.version)
         start = time.perf_counter()
-        seen, found = Observation(), Observation()
+        seen, found, tally = Observation(), Observation(), Tally(spark)
         read = read_events(spark, self.events, manifest.schema)
         events = read.observe(seen, F.count("*").alias("rows")).cache()
         valid, rejected = validate(events, manifest.schema)
-        with progress(spark, "matching"):
-            write(rejected, str(out / "rejected"))
-            examples = _examples(spark, out / "rejected")
-            refused = _count(spark, out / "rejected")
-            if self.strict and refused:
-                raise OptionError(f"{refused} events are refused, and strict allows none; the first is {examples[0]}")
-            matches = match(valid, self.index, version=manifest.version, explode=not self.wide, plan=self.plan)
+        with progress(spark, "validating"):
+            write(rejected, join(out, "rejected"))
+            examples = _examples(spark, join(out, "rejected"))
+            refused = _count(spark, join(out, "rejected"))
+        if self.strict and refused:
+            raise OptionError(f"{refused} events are refused, and strict allows none; the first is {examples[0]}")
+        with progress(spark, "matching", tally):
+            matches = match(
+                valid, self.index, version=manifest.version, explode=not self.wide, plan=self.plan, tally=tally
+            )
             many = F.sum(MATCH_COUNT) if self.wide else F.count("*")
-            write(matches.observe(found, many.alias("matches")), str(out / "matches"))
+            write(matches.observe(found, many.alias("matches")), join(out, "matches"))
         events.unpersist()
-        seconds = time.perf_counter() - start
-        total = int(seen.get["rows"])
-        return Matched(total, refused, int(found.get["matches"] or 0), seconds, manifest.version, examples)
+        return Matched(
+            events=int(seen.get["rows"]),
+            rejected=refused,
+            matches=int(found.get["matches"] or 0),
+            asked=tally.asked,
+            skipped=tally.skipped,
+            seconds=time.perf_counter() - start,
+            version=manifest.version,
+            examples=examples,
+        )
 
 
-def _count(spark: SparkSession, folder: Path) -> int:
+def _count(spark: SparkSession, folder: str) -> int:
     with told():
-        return spark.read.parquet(str(folder)).count()
+        return spark.read.parquet(folder).count()
 
 
-def _examples(spark: SparkSession, folder: Path, most: int = 3) -> list[tuple[str, str | None, str]]:
+def _examples(spark: SparkSession, folder: str, most: int = 3) -> list[tuple[str, str | None, str]]:
     with told():
-        rows = _first(spark.read.parquet(str(folder)), most)
+        rows = _first(spark.read.parquet(folder), most)
     return [(str(row[EVENT_ID]), row[RULE], row[REASON]) for row in rows]
 
 

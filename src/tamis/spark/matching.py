@@ -8,8 +8,9 @@ may match it (`routing`), and a task handles the events of one group or a few.
 from __future__ import annotations
 
 import logging
+from typing import NamedTuple
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
 from tamis.errors import OptionError
@@ -18,7 +19,9 @@ from tamis.spark.answers import GROUP, MatchEverywhere, MatchGroups, RouteToGrou
 from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS, VERSION
 from tamis.spark.events import as_events, readable
 from tamis.spark.manifest import Entry, Manifest, read_manifest
-from tamis.spark.storage import storage
+from tamis.spark.shapes import MOST_IDS
+from tamis.spark.storage import root_of, storage
+from tamis.spark.tally import Tally
 
 __all__ = ["GROUP_BYTES", "count_matches", "match", "routes"]
 
@@ -31,56 +34,80 @@ _log = logging.getLogger("tamis.spark")
 
 
 def match(
-    events: DataFrame, path: str, *, version: int | None = None, explode: bool = True, plan: str = "auto"
+    events: DataFrame,
+    path: str,
+    *,
+    version: int | None = None,
+    explode: bool = True,
+    plan: str = "auto",
+    tally: Tally | None = None,
 ) -> DataFrame:
     """`event_id`, `subscription_id` and the index's version, one row per match.
 
-    With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: the ids in arrays of at most 65,536,
-    so an event has a row for each segment that matched, and more where an answer is wide. Events that match nothing
-    have no row. The version is fixed when this is called. Events should come from `validate`: one that breaks a rule
-    stops the job.
+    With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: one row per event, but an array
+    holds at most 131,072 ids and the rest follow in further rows. Events that match nothing have no row. Ids of events
+    are taken to be unique. The version is fixed when this is called. Events should come from `validate`: one that
+    breaks a rule stops the job.
     """
-    found = _match(events, path, version, "lists", plan)
+    wanted = _Wanted(path, version, plan, tally)
     if not explode:
-        return found
+        return wanted.answers(events, "lists")
     # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
+    found = wanted.answers(events, "pieces")
     return found.select(EVENT_ID, F.explode(SUBSCRIPTION_IDS).alias(SUBSCRIPTION_ID), VERSION)
 
 
-def count_matches(events: DataFrame, path: str, *, version: int | None = None, plan: str = "auto") -> DataFrame:
-    """`event_id` and `match_count`, without the ids ever being written down.
-
-    With the plan *groups* an event has a row for each group that matched; sum them.
-    """
-    return _match(events, path, version, "counts", plan)
+def count_matches(
+    events: DataFrame, path: str, *, version: int | None = None, plan: str = "auto", tally: Tally | None = None
+) -> DataFrame:
+    """`event_id` and `match_count`, one row per event that matches, without the ids ever being written down."""
+    return _Wanted(path, version, plan, tally).answers(events, "counts")
 
 
 def routes(events: DataFrame, path: str, *, version: int | None = None) -> DataFrame:
     """`event_id` and `group`: the segments, by their number in the manifest, that may match the event at all.
 
-    What is not listed is skipped by the plan *groups*: so this counts its work before it is done.
+    What is not listed is skipped: so this counts the work of a match before it is done.
     """
     manifest = read_manifest(storage(path), path, version)
-    return _routed(events, tuple((one,) for one in manifest.segments)).select(EVENT_ID, GROUP)
+    alone = tuple((one,) for one in manifest.segments)
+    return _routed(_readable(events), RouteToGroups(manifest, alone)).select(EVENT_ID, GROUP)
 
 
-def _match(events: DataFrame, path: str, version: int | None, shape: str, plan: str) -> DataFrame:
-    manifest = read_manifest(storage(path), path, version)
-    frame = as_events(events).select(EVENT_ID, readable(as_events(events)).alias(EVENT))
-    ids = f", {SUBSCRIPTION_IDS} array<{manifest.id_type}>" if shape == "lists" else ""
-    ddl = f"{EVENT_ID} {frame.schema[EVENT_ID].dataType.simpleString()}{ids}, {MATCH_COUNT} long"
-    room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
-    chosen = _choose(plan, manifest, room)
-    sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
-    _log.info("%s: version %d, plan %s: %s, room for %d bytes", path, manifest.version, chosen, sizes, room)
-    if chosen == "everywhere":
-        work = MatchEverywhere(path, manifest, shape, f"tamis_match_everywhere_{sizes}")
-        found = frame.mapInArrow(work, ddl)
-    else:
-        groups = _grouped(manifest.segments, room)
-        grouped = MatchGroups(path, manifest, groups, shape, f"tamis_match_{len(groups)}_groups_{sizes}")
-        found = _together(_routed(frame, groups), len(groups)).mapInArrow(grouped, ddl)
-    return found.withColumn(VERSION, F.lit(manifest.version))
+def _readable(events: DataFrame) -> DataFrame:
+    frame = as_events(events)
+    return frame.select(EVENT_ID, readable(frame).alias(EVENT))
+
+
+class _Wanted(NamedTuple):
+    """What the caller asked for."""
+
+    path: str
+    version: int | None
+    plan: str
+    tally: Tally | None
+
+    def answers(self, events: DataFrame, shape: str) -> DataFrame:
+        """Answers in one of the shapes of `answers.SHAPES`, with the version."""
+        manifest = read_manifest(storage(self.path), self.path, self.version)
+        frame = _readable(events)
+        room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
+        chosen = _choose(self.plan, manifest, room)
+        sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
+        _log.info("%s: version %d, plan %s: %s, room for %d bytes", self.path, manifest.version, chosen, sizes, room)
+        ids = "" if shape == "counts" else f", {SUBSCRIPTION_IDS} array<{manifest.id_type}>"
+        ddl = f"{EVENT_ID} {frame.schema[EVENT_ID].dataType.simpleString()}{ids}, {MATCH_COUNT} long"
+        how = (root_of(self.path), manifest, shape, self.tally)
+        if chosen == "everywhere":
+            found = frame.mapInArrow(MatchEverywhere(*how, __name__=f"tamis_match_everywhere_{sizes}"), ddl)
+        else:
+            groups = _grouped(manifest.segments, room)
+            name = f"tamis_match_{len(groups)}_groups_{sizes}"
+            sent = _together(_routed(frame, RouteToGroups(manifest, groups, self.tally)), len(groups))
+            found = sent.mapInArrow(MatchGroups(*how, groups=groups, __name__=name), ddl)
+            if len(groups) > 1 and shape != "pieces":
+                found = _united(found, shape)
+        return found.withColumn(VERSION, F.lit(manifest.version))
 
 
 def _choose(plan: str, manifest: Manifest, room: int) -> str:
@@ -104,10 +131,9 @@ def _grouped(segments: tuple[Entry, ...], room: int) -> tuple[tuple[Entry, ...],
     return tuple(map(tuple, groups))
 
 
-def _routed(frame: DataFrame, groups: tuple[tuple[Entry, ...], ...]) -> DataFrame:
-    frame = as_events(frame).select(EVENT_ID, readable(as_events(frame)).alias(EVENT))
+def _routed(frame: DataFrame, route: RouteToGroups) -> DataFrame:
     kinds = ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in (EVENT_ID, EVENT))
-    return frame.mapInArrow(RouteToGroups(groups), f"{kinds}, {GROUP} int")
+    return frame.mapInArrow(route, f"{kinds}, {GROUP} int")
 
 
 def _together(routed: DataFrame, groups: int) -> DataFrame:
@@ -116,3 +142,23 @@ def _together(routed: DataFrame, groups: int) -> DataFrame:
     share = max(1, -(-cores // max(groups, 1)))
     place = F.col(GROUP) * share + F.pmod(F.xxhash64(EVENT_ID), F.lit(share)).cast("int")
     return routed.repartitionById(max(groups, 1) * share, place)
+
+
+def _united(found: DataFrame, shape: str) -> DataFrame:
+    """One row per event from the rows of its groups; a wide answer still goes on in further rows."""
+    if found.isStreaming:
+        raise OptionError(
+            f"with the plan groups, {'counts' if shape == 'counts' else 'arrays'} of several groups must be put "
+            f"together, which a stream cannot: raise {GROUP_BYTES} or say plan='everywhere', match with explode=True, "
+            "or call this on each batch in foreachBatch"
+        )
+    if shape == "counts":
+        return found.groupBy(EVENT_ID).agg(F.sum(MATCH_COUNT).alias(MATCH_COUNT))
+    before = F.sum(MATCH_COUNT).over(
+        Window.partitionBy(EVENT_ID).orderBy(MATCH_COUNT).rowsBetween(Window.unboundedPreceding, -1)
+    )
+    # A row holds at most MOST_IDS and each part begins within as many: no part has more than twice that.
+    part = F.floor(F.coalesce(before, F.lit(0)) / F.lit(MOST_IDS))
+    ids = F.flatten(F.collect_list(SUBSCRIPTION_IDS)).alias(SUBSCRIPTION_IDS)
+    parts = found.withColumn("_part", part).groupBy(EVENT_ID, "_part")
+    return parts.agg(ids, F.sum(MATCH_COUNT).alias(MATCH_COUNT)).drop("_part")

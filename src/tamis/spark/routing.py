@@ -11,29 +11,30 @@ patterns do not understand gets the key that every event has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import xxhash
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
-from tamis.errors import EventError
-from tamis.model import Finite, Integer, Number, Schema, String, Untyped
-from tamis.spark.checks import leaves
-from tamis.spark.events import raw_events
+from tamis.model import Finite, Integer, Kind, Number, Schema, String, Untyped
+from tamis.segments.events import Batch, Part
+from tamis.spark.columns import EXPRESSION
 
-__all__ = ["EVERY", "Router", "bitmap", "key_of", "selective"]
+__all__ = ["EVERY", "KEY", "Router", "bitmap", "selective", "with_key"]
 
 EVERY = "*"
 """The key of a subscription that may match any event."""
 
+KEY = "key"
+_PARTS = "_parts"
 _SEPARATOR = "\x1f"
 _STRING, _NUMBER = f"{_SEPARATOR}s{_SEPARATOR}", f"{_SEPARATOR}n{_SEPARATOR}"
+Routes = npt.NDArray[np.bool_]
 _BITS = 1 << 15
 """Of a segment's bitmap: 4 KiB in the manifest, and few collisions up to some thousand keys."""
 
@@ -49,21 +50,27 @@ _PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|c
 _ALTERNATIVE = r"(?i)\bor\b"
 
 
-def key_of(expression: Column, schema: Schema) -> Column:
-    """The key of each expression, at the price of one pass of the long pattern over its text."""
-    attribute, word, digits = (F.get(F.split(_equality(expression), _SEPARATOR), F.lit(at)) for at in range(3))
+def with_key(subscriptions: DataFrame, schema: Schema) -> DataFrame:
+    """A column `key` from `expression`, at the price of one pass of the long pattern over each text.
+
+    One, because the parts are a column of their own: within a `CASE` Spark would search anew in every branch.
+    """
+    expression = F.col(EXPRESSION)
+    frame = subscriptions.withColumn(_PARTS, F.split(_equality(expression), _SEPARATOR))
+    attribute, word, digits = (F.get(_PARTS, F.lit(at)) for at in range(3))
     strings = _named(attribute, schema, (String, Finite, Untyped))
     numbers = _named(attribute, schema, (Integer, Number, Untyped))
     present = F.regexp_extract(expression, _PRESENCE, 1)
     # `or` is searched for only in texts that have the two letters; texts with our separator are left alone.
     alternative = F.lower(expression).contains("or") & expression.rlike(_ALTERNATIVE)
-    return (
+    key = (
         F.when(expression.isNull() | expression.contains(_SEPARATOR) | alternative, EVERY)
         .when((digits != "") & numbers, F.concat(attribute, F.lit(_NUMBER), digits.try_cast("bigint").cast("string")))
         .when((word != "") & strings, F.concat(attribute, F.lit(_STRING), word))
         .when(present != "", present)
         .otherwise(EVERY)
     )
+    return frame.withColumn(KEY, key).drop(_PARTS)
 
 
 def _equality(expression: Column) -> Column:
@@ -102,48 +109,30 @@ class Router:
         packed = np.frombuffer(b"".join(bitmaps), np.uint8).reshape(len(bitmaps), _BITS // 8)
         self._lists = np.unpackbits(packed, axis=1).astype(bool).T  # bit → which segments list it
 
-    def routes(self, events: pa.Array) -> npt.NDArray[np.bool_]:
+    def routes(self, batch: Batch) -> Routes:
         """A row per event, a column per segment."""
-        found = np.repeat(self._lists[_bit(EVERY)][None, :], len(events), axis=0)
-        if not found.size:
-            return found
-        if pa.types.is_struct(events.type):
-            for name, column in leaves(events):
-                self._add_column(found, name, column)
-        else:
-            for row, raw in enumerate(raw_events(events)):
-                if not isinstance(raw, EventError):
-                    self._add_event(found, row, raw)
+        found = np.repeat(self._lists[_bit(EVERY)][None, :], batch.size, axis=0)
+        if found.size and not found.all():
+            for name, parts in batch.parts.items():
+                for part in parts:
+                    self._add(found, name, part)
         return found
 
-    def _add_column(self, found: npt.NDArray[np.bool_], name: str, column: pa.Array) -> None:
-        if pa.types.is_map(column.type):
-            for row, pairs in enumerate(column.to_pylist(maps_as_pydicts="lossy")):
-                self._add_event(found, row, pairs or {}, f"{name}.")
-            return
-        listed = pa.types.is_list(column.type)
-        rows = pc.list_parent_indices(column).to_numpy() if listed else np.arange(len(column))
-        encoded = (column.flatten() if listed else column).dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        table = np.array([self._met(name, value) for value in encoded.dictionary]).reshape(-1, found.shape[1])
-        given = codes >= 0
-        np.logical_or.at(found, rows[given], table[codes[given]])
-
-    def _met(self, name: str, value: pa.Scalar) -> npt.NDArray[np.bool_]:
-        kind = value.type
-        plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        raw = value.as_py() if plain or pa.types.is_string(kind) else None
-        met: npt.NDArray[np.bool_] = self._lists[_bit(name)] | self._lists[_bit(_value_key(name, raw))]
-        return met
-
-    def _add_event(self, found: npt.NDArray[np.bool_], row: int, raw: Mapping[str, object], prefix: str = "") -> None:
-        for key, value in raw.items():
-            name = prefix + key
-            if isinstance(value, Mapping):
-                self._add_event(found, row, value, f"{name}.")
-                continue
-            for one in value if isinstance(value, list) else [value]:
-                found[row] |= self._lists[_bit(name)] | self._lists[_bit(_value_key(name, one))]
+    def _add(self, found: Routes, name: str, part: Part) -> None:
+        if isinstance(part.values, pa.Array):
+            encoded = part.values.dictionary_encode()
+            values, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+        else:
+            distinct, codes = np.unique(part.values, return_inverse=True)
+            values = distinct.tolist()
+        if part.kind not in (Kind.NUMBER, Kind.STRING):  # no key has such a value, but the attribute is there
+            values = [None] * len(values)
+        bits = [_bit(_value_key(name, value)) for value in values]
+        met = self._lists[_bit(name)] | self._lists[bits]
+        if len(part.rows) > 1 and (part.rows[1:] == part.rows[:-1]).any():
+            np.logical_or.at(found, part.rows, met[codes])
+        else:
+            found[part.rows] |= met[codes]
 
 
 def _value_key(name: str, raw: object) -> str:

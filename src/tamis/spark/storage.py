@@ -5,28 +5,29 @@ created exclusively (the second who tries is told so); names can be listed and d
 overwritten. HDFS creates exclusively. Of an object store's connector ask whether `create(path, overwrite=false)` is
 atomic there (for S3 that takes conditional writes); where it is not, let one writer at a time update an index.
 
-The driver speaks to local folders directly and to the rest through the JVM. Workers have no JVM: they write and fetch
-segments with pyarrow's own file systems, and memory-map a copy under the host's temporary folder.
+The driver speaks to local folders directly and to the rest through its JVM. Workers have no JVM: they write and fetch
+files with Hadoop's shell (`hadoop`), and memory-map a copy that the workers of an executor share.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
-from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from tamis.errors import OptionError, SegmentError
+from tamis.spark.hadoop import Settings, copies_of, put
 
-__all__ = ["Storage", "fetch", "join", "storage", "writing"]
+__all__ = ["Root", "Storage", "fetch", "is_local", "join", "root_of", "storage", "writing"]
 
 
 class Storage:
@@ -65,6 +66,23 @@ class Storage:
 
     def delete(self, path: str) -> None:
         (self._root / path).unlink(missing_ok=True)
+
+    def names(self) -> tuple[str, ...]:
+        """What is here: the names in the folder, or the file's own; none if there is nothing."""
+        if self._root.is_dir():
+            return tuple(sorted(entry.name for entry in self._root.iterdir()))
+        return (self._root.name,) if self._root.exists() else ()
+
+    def exists(self) -> bool:
+        return self._root.exists()
+
+    def make(self, folder: str) -> None:
+        """A folder, with those above it."""
+        (self._root / folder).mkdir(parents=True, exist_ok=True)
+
+    def clear(self) -> None:
+        """Delete everything here."""
+        shutil.rmtree(self._root, ignore_errors=True)
 
 
 class HadoopStorage(Storage):
@@ -114,6 +132,20 @@ class HadoopStorage(Storage):
     def delete(self, path: str) -> None:
         self._fs.delete(self._path(path), False)
 
+    def names(self) -> tuple[str, ...]:
+        path = self._jvm.org.apache.hadoop.fs.Path(self._uri)
+        found = self._fs.listStatus(path) if self._fs.exists(path) else []
+        return tuple(sorted(one.getPath().getName() for one in found))
+
+    def exists(self) -> bool:
+        return bool(self._fs.exists(self._jvm.org.apache.hadoop.fs.Path(self._uri)))
+
+    def make(self, folder: str) -> None:
+        self._fs.mkdirs(self._path(folder))
+
+    def clear(self) -> None:
+        self._fs.delete(self._jvm.org.apache.hadoop.fs.Path(self._uri), True)
+
 
 def _sentence(error: Py4JJavaError) -> str:
     return str(error.java_exception.getMessage()).split("\n")[0]
@@ -123,6 +155,10 @@ def storage(root: str) -> Storage:
     """The storage at a path or URI; all but local folders need a running session."""
     local = _local(root)
     return HadoopStorage(root) if local is None else Storage(local)
+
+
+def is_local(path: str) -> bool:
+    return _local(path) is not None
 
 
 def join(root: str, path: str) -> str:
@@ -140,36 +176,40 @@ def _local(uri: str) -> str | None:
 # -- in a worker ------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Root:
+    """A path as it is sent to workers, with what they need to reach it."""
+
+    uri: str
+    settings: Settings = ()
+
+
+def root_of(path: str) -> Root:
+    """On the driver: a path for its workers."""
+    spark = SparkSession.getActiveSession() if _local(path) is None else None
+    known = spark.sparkContext.getConf().getAll() if spark is not None else []
+    prefix = "spark.hadoop."
+    return Root(path, tuple((name.removeprefix(prefix), found) for name, found in known if name.startswith(prefix)))
+
+
 @contextmanager
-def writing(uri: str) -> Iterator[Path]:
+def writing(root: Root, name: str) -> Iterator[Path]:
     """A local file to write; afterwards it lies under its name. The name is new and nobody knows it until a manifest
     does, so it need not appear at once."""
-    target = _local(uri)
+    target = _local(join(root.uri, name))
     if target is not None:
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         yield Path(target)
         return
     with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder, uri.rpartition("/")[2])
+        draft = Path(folder, name.rpartition("/")[2])
         yield draft
-        system, path = fs.FileSystem.from_uri(uri)
-        system.create_dir(path.rpartition("/")[0], recursive=True)
-        fs.copy_files(str(draft), path, destination_filesystem=system)
+        put(draft, join(root.uri, name), root.settings)
 
 
-def fetch(uri: str) -> Path:
-    """A local file with the content: itself, or a copy that all workers of a host share."""
-    local = _local(uri)
-    if local is not None:
-        return Path(local)
-    kept = Path(tempfile.gettempdir(), "tamis-segments", uri.rpartition("/")[2])
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        draft = kept.with_name(f".{kept.name}.{uuid4().hex}")
-        system, path = fs.FileSystem.from_uri(uri)
-        try:
-            fs.copy_files(path, str(draft), source_filesystem=system)
-        except OSError as error:
-            raise SegmentError(f"cannot be fetched: {error}", uri) from None
-        draft.replace(kept)
-    return kept
+def fetch(root: Root, names: Sequence[str]) -> list[Path]:
+    """Local files with the content: the files themselves, or copies that all workers of an executor share."""
+    uris = [join(root.uri, name) for name in names]
+    if _local(root.uri) is None:
+        return copies_of(uris, root.settings)
+    return [Path(local) for uri in uris if (local := _local(uri)) is not None]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
-from tamis.errors import OptionError
+from tamis.errors import OptionError, WriteConflict
 from tamis.spark.build import MARKED, Mark, WriteIds
 from tamis.spark.columns import EXPRESSION, ID
+from tamis.spark.compaction import compact, needs_compaction
+from tamis.spark.events import check_batch
 from tamis.spark.failures import told
 from tamis.spark.indexing import FOLDERS, Commit, build, entries, finish, subscriptions_of
 from tamis.spark.manifest import FOLDER, Entry, Manifest, latest, manifest_path, read_manifest, versions
-from tamis.spark.storage import storage
+from tamis.spark.storage import root_of, storage
 
 __all__ = ["update", "vacuum"]
+
+_log = logging.getLogger("tamis.spark")
 
 
 def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
@@ -24,7 +29,9 @@ def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
 
     New subscriptions become new segments; old segments stay as they are, with a list of the rows that are gone. A
     change that cannot be read changes nothing: what its id had before stays. To delete an unknown id is no error.
+    When many updates have worn the index, a version that says the same in fewer segments follows (`compact`).
     """
+    check_batch(changes, "update")
     place = storage(path)
     before = latest(place, writing=True)
     if before is None:
@@ -39,17 +46,28 @@ def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
         lists = _write_deleted(known, path)
         marks = _mark(changes, path, before, fresh, lists)
     kept = tuple(one for one in (_marked(entry, marks) for entry in before.segments) if one is not None)
-    manifest = replace(before, version=before.version + 1, segments=(*kept, *fresh))
+    manifest = replace(before, version=before.version + 1, segments=(*kept, *fresh), rejected=(), rejected_count=0)
     done = finish(place, path, manifest, built, strict=strict)
     for name in lists:
         place.delete(name)
     fewer = before.subscriptions + sum(one.subscriptions for one in fresh) - manifest.subscriptions
+    if needs_compaction(manifest):
+        done = _compacted(path, done)
     return done._replace(removed=fewer)
+
+
+def _compacted(path: str, done: Commit) -> Commit:
+    """The changes stand already: whoever writes at the same time may go first."""
+    try:
+        return compact(path)._replace(rejected=done.rejected)
+    except WriteConflict as error:
+        _log.info("%s: not compacted now: %s", path, error)
+        return done
 
 
 def _write_deleted(changes: DataFrame, path: str) -> tuple[str, ...]:
     deleted = changes.filter(F.col(EXPRESSION).isNull() & F.col(ID).isNotNull()).select(ID)
-    return tuple(row.path for row in deleted.mapInArrow(WriteIds(path), "path string").collect())
+    return tuple(row.path for row in deleted.mapInArrow(WriteIds(root_of(path)), "path string").collect())
 
 
 def _mark(
@@ -58,7 +76,7 @@ def _mark(
     if not before.segments or not (fresh or lists):
         return {}
     numbers = changes.sparkSession.range(len(before.segments))
-    mark = Mark(path, before, fresh, lists)
+    mark = Mark(root_of(path), before, fresh, lists)
     return {row.path: row for row in numbers.mapInArrow(mark, MARKED).collect()}
 
 
