@@ -61,7 +61,8 @@ def _reset(
 ) -> None:
     """Counters back to their start: one by one if few were bumped, else all at once, which is a plain copy."""
     if 4 * bumped > len(left):
-        left[:] = sizes
+        for row in range(len(sizes)):
+            left[row] = sizes[row]
         return
     for i in range(len(satisfied)):
         start = groups.starts[satisfied[i]]
@@ -163,7 +164,9 @@ def count_bits(
         width = min(stretch, words - base)
         hits[:planes] = 0
         for i in range(len(satisfied)):
-            carry[:width] = matrix[satisfied[i], base : base + width]
+            line = matrix[satisfied[i], base : base + width]
+            for k in range(width):
+                carry[k] = line[k]
             for plane in range(planes):
                 line = hits[plane]
                 for k in range(width):

@@ -56,7 +56,7 @@ def _end(ends: Numbers, item: int) -> int:
     return int(ends[item])
 
 
-@kernel
+@allocating  # a copy of a slice may need room of its own
 def _copy(source: Items, first: int, last: int, target: Items, at: int) -> None:
     """Items first to last of the source become those of the target from `at` on; what stands before them is whole."""
     key, stop = _end(source.key_ends, first - 1), _end(source.key_ends, last - 1)

@@ -152,7 +152,7 @@ def _child(results: npt.NDArray[np.int32], edges: npt.NDArray[np.int32], low: in
     return -1
 
 
-@kernel
+@allocating
 def walk_bits(
     tree: Tree, asks: Asks, bits: npt.NDArray[np.uint8], out: npt.NDArray[np.int32], found: int
 ) -> tuple[int, int]:
@@ -208,7 +208,7 @@ def _is_among(values: npt.NDArray[np.int32], first: int, last: int, result: int)
     return found
 
 
-@kernel
+@allocating
 def walk_tests(
     tree: Tree,
     asks: Asks,
