@@ -30,8 +30,9 @@ test: setup  ## All tests but the long ones
 test-quick: $(READY)  ## The tests that need no JVM and take no time
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not slow and not long and not postgres"
 
-test-long: setup  ## The tests that take minutes to hours
+test-long: setup  ## The tests that take minutes to hours, and the others' histories by the thousand
 	$(BIN)/pytest -m long --timeout 0
+	TAMIS_EXAMPLES=1000 $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 0 -m "not slow" tests/conformance
 
 test-postgres: $(READY)  ## The tests of the SQL matchers on PostgreSQL: TAMIS_POSTGRES=postgresql://user@host/name
 	@test -n "$(TAMIS_POSTGRES)" || { echo "Name a database: make test-postgres TAMIS_POSTGRES=postgresql://user@host/name" >&2; exit 2; }

@@ -14,17 +14,28 @@ from tamis import Engine
 from tamis.matchers import MATCHERS
 from tests.conformance.histories import History, histories, replay
 
-_EXAMPLES = int(os.environ.get("TAMIS_EXAMPLES", "100"))
+_EXAMPLES = int(os.environ.get("TAMIS_EXAMPLES", "30"))
 _SLOW_TO_DRAW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@pytest.mark.parametrize("algorithm", MATCHERS)
+_IN_SQL = [algorithm for algorithm in MATCHERS if algorithm.startswith("sql")]
+"""Each history opens a database: a quarter of the examples."""
+
+
+@pytest.mark.parametrize("algorithm", sorted(set(MATCHERS) - set(_IN_SQL)))
 @settings(max_examples=_EXAMPLES, deadline=None, suppress_health_check=_SLOW_TO_DRAW)
 @given(history=histories())
 def test_any_history_has_the_naive_answers(algorithm: str, history: History) -> None:
     matches = replay(history, algorithm)
 
     event("matches" if matches else "no match")
+
+
+@pytest.mark.parametrize("algorithm", _IN_SQL)
+@settings(max_examples=_EXAMPLES // 4, deadline=None, suppress_health_check=_SLOW_TO_DRAW)
+@given(history=histories())
+def test_any_history_has_the_naive_answers_in_sql(algorithm: str, history: History) -> None:
+    replay(history, algorithm)
 
 
 @pytest.mark.parametrize("algorithm", MATCHERS)
@@ -54,10 +65,12 @@ def test_many_subscriptions_survive_growth_and_shrinkage(algorithm: str) -> None
 
 @pytest.mark.slow
 def test_the_same_holds_with_the_jit_off() -> None:
-    """Kernels are plain functions: without compilation they must say the same. Fewer examples, they are slow."""
+    """Kernels are plain functions: without compilation they must say the same. Fewer examples, they are slow; and
+    neither databases nor the oracle have kernels."""
     code = "import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
     arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(Path(__file__)), "-m", "not slow"]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TAMIS_EXAMPLES": "20"}
+    arguments += ["-k", "not sql and not naive and not gough"]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "TAMIS_EXAMPLES": "8"}
 
     done = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True)
 

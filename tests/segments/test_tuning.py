@@ -18,7 +18,7 @@ TUNINGS = {
 
 
 @pytest.mark.parametrize("name", TUNINGS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(history=histories())
 def test_any_tuning_gives_the_naive_answers(name: str, history: History) -> None:
     replay(history, "adaptive", tuning=TUNINGS[name])

@@ -64,7 +64,7 @@ def is_alive(alive: Words, row: int) -> bool:
     return (alive[row >> 6] >> np.uint64(row & 63)) & np.uint64(1) != 0
 
 
-@inlined
+@kernel
 def count_block(places: Places, hits: Words, block: int) -> Any:
     """Live rows of the members of a block that `hits` has a one for."""
     total = np.uint64(0)
@@ -137,7 +137,7 @@ def _list_word(word: Any, base: Any, out: Ints, n: int, limit: int, sift: Any) -
     return n + count
 
 
-@inlined
+@kernel
 def list_block(places: Places, hits: Words, block: int, base: int, out: Ints, n: int, limit: int) -> int:
     """Write the live rows of a block's members, plus `base`, to `out` from `n` on; nothing from `limit` on is touched.
 

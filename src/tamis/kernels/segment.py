@@ -74,7 +74,7 @@ def find(
             if count <= FEW and used + 1 + FEW + SPILL <= len(finds.kept):
                 finds.touched[block * size + at] = _KEPT
                 finds.kept[used] = count
-                used = list_block(places, scratch.hits, block, 0, finds.kept, used + 1, len(finds.kept))
+                used = list_block(places, scratch.hits, block, np.int64(0), finds.kept, used + 1, len(finds.kept))
     return used
 
 
