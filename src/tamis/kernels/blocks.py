@@ -67,7 +67,7 @@ class Scratch(NamedTuple):
     one: Words
 
 
-_TABLE = 4096
+_TABLE = 1 << 14
 """Codes up to here are looked up, not searched for, if there are enough events to make the table pay."""
 
 
@@ -121,7 +121,7 @@ def _locate(blocks: Blocks, events: Events, entry: int, n: int, scratch: Scratch
     """The base of one entry for each chosen event."""
     column, first, end = blocks.column[entry], blocks.base_start[entry], blocks.base_start[entry + 1]
     last = np.int64(blocks.base_code[end - 1])
-    if last >= _TABLE or last > 4 * n:
+    if last >= _TABLE or last > 16 * n:
         for i in range(n):
             code = events.codes[scratch.chosen[i], column]
             scratch.where[i, place] = _find_base(blocks.base_code, first, end, code) if code >= 0 else -1

@@ -138,7 +138,7 @@ def _list_word(word: Any, base: Any, out: Ints, n: int, limit: int, sift: Any) -
 
 
 @kernel
-def list_block(places: Places, hits: Words, block: int, base: int, out: Ints, n: int, limit: int) -> int:
+def list_block(places: Places, hits: Words, block: int, base: Any, out: Ints, n: int, limit: int) -> int:
     """Write the live rows of a block's members, plus `base`, to `out` from `n` on; nothing from `limit` on is touched.
 
     The value is one past the last row written.

@@ -70,7 +70,7 @@ class Collection(Subscriptions):
             if rows is None:
                 return None
             if len(rows):
-                found.append((segment.sequence[rows], segment.ids.at(rows.astype(np.int64))))
+                found.append((segment.sequence[rows], segment.ids.at(rows)))
         if not snapshot.segments:
             return None
         self.work[2] += 1

@@ -62,12 +62,12 @@ class IdColumn(Sequence[SubscriptionId]):
     def _numbers(self) -> Longs | None:
         return self.array.fill_null(0).to_numpy() if pa.types.is_integer(self.array.type) else None
 
-    def at(self, rows: Longs) -> list[SubscriptionId]:
+    def at(self, rows: npt.NDArray[np.integer]) -> list[SubscriptionId]:
         """The ids of some rows, listed; the quick way for a few."""
         if self._numbers is not None:
             found: list[SubscriptionId] = self._numbers[rows].tolist()
             return found
-        return [self[row] for row in rows.tolist()] if len(rows) <= _FEW else self.take(rows).listed()
+        return [self[row] for row in rows.tolist()] if len(rows) <= _FEW else self.take(rows.astype(np.int64)).listed()
 
     def take(self, rows: Longs) -> IdColumn:
         """The ids of some rows; -1 gives none."""

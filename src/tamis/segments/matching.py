@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.blocks import Events, scratch_for
-from tamis.kernels.segment import Finds, find, list_found
+from tamis.kernels.rows import SPILL
+from tamis.kernels.segment import FEW, Finds, find, list_found
 from tamis.segments.build import Layout
 
 __all__ = ["Work", "count_matches", "list_matches"]
@@ -71,7 +72,7 @@ class _Share:
 
     def find(self, *, keep: bool) -> None:
         """Count the live rows of each event; `keep` what `write` needs."""
-        members, kept = np.empty(_MEMBERS, np.int32), np.empty(_KEPT if keep else 0, np.int32)
+        members, kept = np.empty(_MEMBERS, np.int32), np.empty(self._room() if keep else 0, np.int32)
         for first, last in self._stretches:
             counts = self.counts[first - self._first : last - self._first]
             finders = []
@@ -81,6 +82,11 @@ class _Share:
                 finders.append(finder)
             if keep:
                 self._found.append(finders)
+
+    def _room(self) -> int:
+        """For few rows of each event in each block, but not for ever so many of them."""
+        blocks = max((len(layout.block_sizes) for layout in self._layouts), default=0)
+        return min(_KEPT, blocks * min(_AT_ONCE, len(self.counts)) * (1 + FEW) + SPILL)
 
     def write(self, bases: Sequence[int], offsets: Longs, out: Ints) -> None:
         """Event i's rows from `out[offsets[i]]` on, `bases[j]` added to segment j's."""
