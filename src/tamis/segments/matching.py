@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tamis.kernels.blocks import Events, scratch_for
 from tamis.kernels.rows import SPILL
 from tamis.kernels.segment import FEW, Finds, find, list_found
+from tamis.segments.buffers import answer_buffer
 from tamis.segments.build import Layout
 
 __all__ = ["Work", "count_matches", "list_matches"]
@@ -113,7 +114,7 @@ def list_matches(
     offsets = np.zeros(size + 1, np.int64)
     _side_by_side([partial(share.find, keep=True) for share in shares])
     np.cumsum(np.concatenate([share.counts for share in shares]), out=offsets[1:])
-    out = np.empty(int(offsets[-1]), np.int32)
+    out = answer_buffer(int(offsets[-1]))
     _side_by_side([partial(share.write, bases, offsets, out) for share in shares])
     for share in shares:
         work += share.work
