@@ -113,7 +113,7 @@ def _duckdb(_: SparkSession, tables: dict[str, pa.Table], query: str) -> tuple[i
 
 
 def w4(spark: SparkSession, folder: Path, scale: float) -> None:
-    """1,000,000 subscriptions, counts, enough events for starting a job not to matter: Spark against the engine here."""
+    """1,000,000 subscriptions, counts, enough events for starting a job not to matter: Spark against the engine."""
     workload, count, many = find_workload("w4"), int(1_000_000 * scale), int(200_000 * scale)
     path = str(folder / "index")
     ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
