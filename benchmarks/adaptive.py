@@ -186,8 +186,10 @@ def churn(subscriptions: int, events: int) -> None:
         engine.match_many(batch)
         runs.append(time.perf_counter() - start)
         at += count
+    ratios = [frozen.best / run for run in runs]
     label = f"W4 {subscriptions:,}, 5 % replaced per second of matching"
-    compare(f"{label}: throughput left", frozen, Timed(runs), ">= 0.7")
+    left = frozen.best * len(runs) / sum(runs)  # all repeats together: merges happen in some of them
+    show(f"{label}: throughput left", left, (min(ratios), max(ratios)), ">= 0.7")
 
 
 def one_at_a_time(subscriptions: int, count: int) -> None:
