@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 from typing import Any
 
 import pytest
 
-from tamis import Engine
+from tamis import Engine, Schema
 from tamis.segments import merging
 from tamis.segments.collection import Collection
 from tamis.segments.registry import SegmentRegistry
@@ -92,3 +93,14 @@ def test_background_merges_come_to_an_end_with_few_segments(monkeypatch: pytest.
     assert engine.stats()["segments"] <= few(1000)
     assert engine.count_many(EVENTS).tolist() == [200] * 5
     engine.check()
+
+
+def test_what_single_events_were_matched_with_goes_with_its_segment() -> None:
+    engine = Engine(Schema.loads('[attributes]\na = "integer"\n'))
+    for turn in range(5):
+        engine.subscribe_many([(n, f"a >= {n + turn}") for n in range(50)])
+        assert engine.match({"a": turn}) == [0]
+    gc.collect()
+    collection = collection_of(engine)
+
+    assert len(collection._singles) == len(collection.snapshot().segments) == 1

@@ -31,8 +31,12 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set from the environment
         return (whole & -whole).bit_length() - 1 if whole else 64
 
     def list_ones(word: Any, base: Any, out: Any, n: int) -> int:
-        """Only for machines with `COMPRESSES`."""
-        raise NotImplementedError
+        """Write `base` plus the position of each one of a word to `out` from `n` on; the value is one past the last."""
+        for place in range(64):
+            if int(word) >> place & 1:
+                out[n] = base + place
+                n += 1
+        return n
 
 else:
     COMPRESSES = _compresses()

@@ -59,10 +59,9 @@ class _Shape(NamedTuple):
 
 
 class SingleMatcher:
-    """Made once per segment and kept with it."""
+    """Made once per segment and kept as long as it, for which it must not hold the segment itself."""
 
     def __init__(self, segment: Segment, schema: Schema) -> None:
-        self._segment = segment
         self._schema = schema
         columns = segment.layout.columns
         self._columns = {name: (at, codes) for at, (name, codes) in enumerate(columns.attributes.items())}
