@@ -241,10 +241,8 @@ def test_a_snapshot_stays_as_it_was_whatever_is_written_after() -> None:
     assert [(segment.rows, segment.dead, segment.living.tolist()) for segment in before.segments] == rows
 
 
-def test_a_reader_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine()
-    engine.subscribe("ann", "v = 0")
-    collection = adaptive(engine)
+def hold_compiling(collection: Collection, patched: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Compiling sets the first event and waits for the second."""
     compile_now, compiling, go_on = collection._compile, threading.Event(), threading.Event()
 
     def slowly(*arguments: Any) -> Any:
@@ -252,7 +250,15 @@ def test_a_reader_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeyp
         assert go_on.wait(30)
         return compile_now(*arguments)
 
-    monkeypatch.setattr(collection, "_compile", slowly)
+    patched.setattr(collection, "_compile", slowly)
+    return compiling, go_on
+
+
+def test_a_reader_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    engine.subscribe("ann", "v = 0")
+    collection = adaptive(engine)
+    compiling, go_on = hold_compiling(collection, monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(engine.subscribe_many, [(id, "v = 0") for id in IDS])
         assert compiling.wait(30)
@@ -300,14 +306,7 @@ def test_nobody_is_held_up_while_everything_is_compiled_anew(
 def test_a_writer_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
     collection = adaptive(engine)
-    compile_now, compiling, go_on = collection._compile, threading.Event(), threading.Event()
-
-    def slowly(*arguments: Any) -> Any:
-        compiling.set()
-        assert go_on.wait(30)
-        return compile_now(*arguments)
-
-    monkeypatch.setattr(collection, "_compile", slowly)
+    compiling, go_on = hold_compiling(collection, monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(engine.subscribe_many, [(id, "v = 0") for id in IDS])
         assert compiling.wait(30)
