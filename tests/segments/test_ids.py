@@ -41,6 +41,17 @@ def test_many_ids_are_found_where_one_is(held: str, asked: str) -> None:
     assert found.tolist() == [COLUMNS[held].index(id) if id in COLUMNS[held] else -1 for id in COLUMNS[asked]]
 
 
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("times", [0, 1, 20], ids=["none", "few", "many"])
+def test_some_rows_are_listed_few_or_many(name: str, times: int) -> None:
+    column = IdColumn.of(COLUMNS[name]).take(np.array([-1, *range(len(COLUMNS[name]))]))
+    ids = COLUMNS[name][::-1] * times
+    rows = np.tile(np.arange(len(COLUMNS[name]), 0, -1, dtype=np.int32), times)
+
+    assert column.at(rows) == ids
+    assert IdColumn(column.array.slice(1), column.marked).at(rows - 1) == ids
+
+
 def test_columns_of_different_kinds_are_joined_with_marks() -> None:
     joined = IdColumn.concat([IdColumn.of(WHOLES), IdColumn.of(TEXTS), IdColumn(pa.array([None], pa.int64()))])
 

@@ -117,3 +117,33 @@ def test_answers_longer_than_any_before_make_room() -> None:
 
     assert engine.match({"a": 3}) == [0, 1, 2, 3]
     assert engine.match({"a": 9_999, "b": 1}) == [*range(9_000), *range(9_001, 18_000, 2)]
+
+
+@pytest.mark.parametrize("pieces", [1, 3], ids=["one segment", "several segments"])
+def test_answers_of_any_length_come_in_the_order_of_subscribing(pieces: int) -> None:
+    engine = Engine(Schema.loads('[attributes]\na = "integer"\n'))
+    ids = random.Random(7).sample(range(100_000), 3_000)
+    lengths = {at: f"a >= {3_000 - at}" if at % 2 else f"a < {at}" for at in range(3_000)}  # no run of rows is in order
+    share = len(ids) // pieces
+    for first in range(0, len(ids), share):
+        engine.subscribe_many([(ids[at], lengths[at]) for at in range(first, first + share)])
+
+    for value in (0, 1, 30, 63, 64, 65, 70, 128, 1_500, 2_900, 3_001):
+        expected = [ids[at] for at in range(3_000) if (value >= 3_000 - at if at % 2 else value < at)]
+        assert registry(engine).match_mapping({"a": value}) == expected
+
+
+def test_the_work_of_single_events_is_counted() -> None:
+    engine = Engine(Schema.loads('[attributes]\na = "integer"\nb = "integer"\n'))
+    engine.subscribe_many([(n, f"a = {n} and b > {n}") for n in range(5_000)])
+    before = engine.stats()["work"]
+    single = [engine.match({"a": n, "b": 9_999}) for n in range(50)]
+    between = engine.stats()["work"]
+    batch = engine.match_many([{"a": n, "b": 9_999} for n in range(50)])
+    after = engine.stats()["work"]
+
+    assert single == [list(row) for row in batch] == [[n] for n in range(50)]
+    assert between["candidates_verified"] > before["candidates_verified"]
+    assert {name: after[name] - between[name] for name in after} == {
+        name: between[name] - before[name] for name in after
+    }

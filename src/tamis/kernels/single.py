@@ -14,7 +14,7 @@ from tamis.kernels.memory import flags_at, ints_at, longs_at, shorts_at, table_o
 from tamis.kernels.rows import Places
 from tamis.kernels.segment import Finds, Parts, find, list_found
 
-__all__ = ["ALIVE", "ANY_DEAD", "Buffers", "match_one", "single_table"]
+__all__ = ["ALIVE", "ANY_DEAD", "IN_ORDER", "Buffers", "match_one", "single_table"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -26,15 +26,17 @@ _PLACES = _CLUSTERS + len(Clusters._fields)
 _SCRATCH = _PLACES + len(Places._fields) - 2  # its first and last fields are numbers
 _FINDS = _SCRATCH + len(Scratch._fields)
 _CODES = _FINDS + len(Finds._fields)
-_OUT, _AT, _COUNTS, _WORK, _NO_LISTS = _CODES + 1, _CODES + 2, _CODES + 3, _CODES + 4, _CODES + 5
-_NUMBERS = _NO_LISTS + 1
+_OUT, _AT, _COUNTS, _WORK, _NO_LISTS, _SEQUENCE, _KEYS = range(_CODES + 1, _CODES + 8)
+_NUMBERS = _KEYS + 1
 ALIVE = 2 * (_PLACES + 5)
 """Where in a table the address of the marks of the living is."""
 ANY_DEAD = 2 * _NUMBERS + 1
+IN_ORDER = 64
+"""So many rows, or fewer, are listed in the order of subscribing."""
 
 
 class Buffers(NamedTuple):
-    """The event's codes, room for its rows, and what counting and listing need on the way."""
+    """The event's codes, room for its rows, what counting, listing and ordering need on the way."""
 
     codes: Ints
     out: Ints
@@ -42,6 +44,8 @@ class Buffers(NamedTuple):
     counts: Longs
     work: Longs
     no_lists: Ints
+    sequence: Longs
+    keys: Longs
 
 
 def single_table(parts: Parts, scratch: Scratch, finds: Finds, buffers: Buffers) -> Longs:
@@ -91,9 +95,23 @@ def _scratch_at(table: Longs) -> Scratch:
     )  # fmt: skip
 
 
+@inlined
+def _order(rows: Ints, count: int, sequence: Longs, keys: Longs) -> None:
+    """A few rows by their numbers in the order of subscribing, which `keys` has room for."""
+    for at in range(count):
+        row = rows[at]
+        key = sequence[row]
+        to = at
+        while to > 0 and keys[to - 1] > key:
+            keys[to], rows[to] = keys[to - 1], rows[to - 1]
+            to -= 1
+        keys[to], rows[to] = key, row
+
+
 @allocating  # it makes none, but Numba lets no other function take arrays from addresses
 def match_one(table: Longs) -> int:
-    """Write the live rows that the event satisfies to the table's `out`; the value is their number.
+    """Write the live rows that the event satisfies to the table's `out`, few of them in the order of subscribing; the
+    value is their number.
 
     -1 says that the cluster members found do not fit, a number below -1 how long `out` must be.
     """
@@ -114,4 +132,6 @@ def match_one(table: Longs) -> int:
     if counts[0] > len(out):
         return -counts[0] - 2
     list_found(parts, events, first, first + 1, scratch, finds, first, out, at, counts)
+    if counts[0] <= IN_ORDER:
+        _order(out, counts[0], longs_at(table, _SEQUENCE), longs_at(table, _KEYS))
     return counts[0]

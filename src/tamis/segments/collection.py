@@ -5,7 +5,8 @@ Whoever asks takes a snapshot and looks at nothing else, so that no writer and n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -29,6 +30,7 @@ from tamis.segments.tuning import DEFAULT, Tuning
 __all__ = ["Collection"]
 
 Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
 
 _COUNTED = ("conjunctions", "in_blocks", "in_clusters", "in_lists", "blocks", "accesses", "index_bytes", "id_bytes")
 
@@ -40,7 +42,8 @@ class Collection(Subscriptions):
         super().__init__(schema, statistics, tuning)
         self._answering = Answering(schema)
         self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
-        self.work = np.zeros(3, np.int64)
+        self._work = np.zeros(2, np.int64)
+        self._asked = 0
 
     # -- by events --------------------------------------------------------------------------------------------
 
@@ -52,47 +55,43 @@ class Collection(Subscriptions):
             for id, delta in snapshot.delta.items()
             if any(conjunction_holds(self.schema, one, event) for one in delta.conjunctions(self.schema))
         ]
-        self.work[2] += 1
+        self._asked += 1
         for segment in snapshot.segments:
-            rows = self._rows_of(segment, event)
-            found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
-        return [id for _, id in sorted(found, key=lambda pair: pair[0])]
+            found += _numbered(segment, self._rows_of(segment, event))
+        return [id for _, id in sorted(found, key=_number)]
 
     def match_mapping(self, raw: Mapping[str, object]) -> list[SubscriptionId] | None:
         """The same for a mapping of plain values that need not be made an event; None if it must."""
         snapshot = self.snapshot()
         if snapshot.delta or self.schema.open:
             return None
-        found: list[tuple[Longs, list[SubscriptionId]]] = []
+        found: list[tuple[Segment, Ints]] = []
         for segment in snapshot.segments:
-            single = self._single(segment)
-            rows = single.rows_of_mapping(segment, raw) if single.plain and segment.layout.canon is None else None
+            rows = self._single(segment).rows_of_mapping(segment, raw)
             if rows is None:
                 return None
-            if len(rows):
-                found.append((segment.sequence[rows], segment.ids.at(rows)))
-        if not snapshot.segments:
+            found.append((segment, rows))
+        if not found:
             return None
-        self.work[2] += 1
+        self._asked += 1
         if len(found) == 1:
-            order, ids = found[0]
-            return [ids[at] for at in order.argsort().tolist()] if len(ids) > 1 else ids
-        pairs = [pair for order, ids in found for pair in zip(order.tolist(), ids, strict=True)]
-        return [id for _, id in sorted(pairs, key=lambda pair: pair[0])]
+            return found[0][0].ids.at(found[0][1])
+        pairs = [pair for segment, rows in found for pair in _numbered(segment, rows)]
+        return [id for _, id in sorted(pairs, key=_number)]
 
     def _single(self, segment: Segment) -> SingleMatcher:
         single = self._singles.get(segment.index)
         if single is None:
-            single = self._singles[segment.index] = SingleMatcher(segment, self.schema)
+            single = self._singles[segment.index] = SingleMatcher(segment, self.schema, self._work)
         return single
 
     def _rows_of(self, segment: Segment, event: Event) -> Longs:
         """The first rows of the subscriptions of a segment that one event satisfies."""
         single = self._single(segment)
-        rows = single.rows(segment, event) if single.plain else None
+        rows = single.rows(segment, event)
         if rows is None:
             batch = batch_of_events([event], self.schema)
-            return self._answering.answer((segment,), batch, 1, self.work[:2]).rows.astype(np.int64)
+            return self._answering.answer((segment,), batch, 1, self._work).rows.astype(np.int64)
         if segment.layout.canon is None:
             return rows.astype(np.int64)
         first = np.unique(segment.layout.canon[rows]).astype(np.int64)
@@ -100,13 +99,13 @@ class Collection(Subscriptions):
 
     def match_batch(self, batch: Batch, threads: int = 1) -> Answer:
         """The rows that each event of a batch satisfies."""
-        self.work[2] += batch.size
-        return self._answering.answer(self.snapshot(freeze=True).segments, batch, threads, self.work[:2])
+        self._asked += batch.size
+        return self._answering.answer(self.snapshot(freeze=True).segments, batch, threads, self._work)
 
     def count_batch(self, batch: Batch) -> Longs:
         """How many subscriptions each event of a batch satisfies."""
-        self.work[2] += batch.size
-        return self._answering.count(self.snapshot(freeze=True).segments, batch, self.work[:2])
+        self._asked += batch.size
+        return self._answering.count(self.snapshot(freeze=True).segments, batch, self._work)
 
     # -- about themselves -------------------------------------------------------------------------------------
 
@@ -156,9 +155,9 @@ class Collection(Subscriptions):
             "never_matching": never + sum(not one.conjunctions(self.schema) for one in delta),
             "bytes": totals["index_bytes"] + totals["id_bytes"],
             "work": {
-                "events": int(self.work[2]),
-                "probes": int(self.work[0]),
-                "candidates_verified": int(self.work[1]),
+                "events": self._asked,
+                "probes": int(self._work[0]),
+                "candidates_verified": int(self._work[1]),
             },
             "segments": len(snapshot.segments),
             "delta": len(snapshot.delta),
@@ -175,6 +174,14 @@ class Collection(Subscriptions):
                 assert id not in seen, f"{id!r} lives twice"
                 seen.add(id)
         assert len(seen) == len(self), "the count of the living is wrong"
+
+
+def _numbered(segment: Segment, rows: npt.NDArray[np.integer]) -> Iterable[tuple[int, SubscriptionId]]:
+    """Ids with their numbers in the order of subscribing."""
+    return zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
+
+
+_number = itemgetter(0)
 
 
 def _homes(segments: Sequence[Segment]) -> list[dict[str, Any]]:

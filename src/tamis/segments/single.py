@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tamis.kernels.blocks import scratch_for
 from tamis.kernels.segment import Finds
-from tamis.kernels.single import ALIVE, ANY_DEAD, Buffers, match_one, single_table
+from tamis.kernels.single import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
 from tamis.model import EVENT_TYPE, Event, Schema
 from tamis.segments.plain import Reader, plain_readers
 from tamis.segments.segment import Segment
@@ -23,6 +23,7 @@ from tamis.segments.segment import Segment
 __all__ = ["SingleMatcher"]
 
 Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
 
 _ROOM = 4096
 _NO_LISTS = np.zeros(1, np.int32)
@@ -32,59 +33,70 @@ _MOST_SHAPES = 1000
 class _Desk:
     """What one thread matches with; all of it is in the table."""
 
-    def __init__(self, segment: Segment, width: int, members: int = _ROOM, out: int = _ROOM) -> None:
+    def __init__(self, segment: Segment, width: int, work: Longs, members: int = _ROOM, out: int = _ROOM) -> None:
         self._parts = segment.layout.parts
         self._scratch = scratch_for(self._parts.blocks, 1)
         touched, kept = np.empty(len(self._parts.block_sizes), np.uint8), np.empty(_ROOM, np.int32)
         self.finds = Finds(touched, kept, np.empty(members, np.int32), np.zeros(2, np.int64))
-        one, other, work = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(2, np.int64)
-        self.buffers = Buffers(np.zeros(width, np.int32), np.empty(out, np.int32), one, other, work, _NO_LISTS)
-        self.alive = self._parts.places.alive
+        one, other, keys = np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(IN_ORDER, np.int64)
+        codes, rows = np.zeros(width, np.int32), np.empty(out, np.int32)
+        self.buffers = Buffers(codes, rows, one, other, work, _NO_LISTS, segment.sequence, keys)
+        self.codes = codes.data  # takes a code quicker than the array does
+        self._places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
 
     def look_at(self, segment: Segment) -> None:
         """The same segment, perhaps with more dead."""
         places = segment.layout.places
-        if places.alive is not self.alive:
-            self.alive = places.alive
+        if places is not self._places:
+            self._places = places
             self.table[ALIVE] = places.alive.ctypes.data
-        self.table[ANY_DEAD] = places.any_dead
+            self.table[ANY_DEAD] = places.any_dead
 
 
 class _Shape(NamedTuple):
     """How to read mappings of the same names and types: the codes to start from, then a reader for each value."""
 
-    codes: Ints
+    codes: memoryview
     readers: list[tuple[int, Reader]]
 
 
 class SingleMatcher:
-    """Made once per segment and kept as long as it, for which it must not hold the segment itself."""
+    """Made once per segment and kept as long as it, for which it must not hold the segment itself.
 
-    def __init__(self, segment: Segment, schema: Schema) -> None:
+    Probes and candidates are added to `work`.
+    """
+
+    def __init__(self, segment: Segment, schema: Schema, work: Longs) -> None:
         self._schema = schema
+        self._work = work
         columns = segment.layout.columns
         self._columns = {name: (at, codes) for at, (name, codes) in enumerate(columns.attributes.items())}
         self._width = max(columns.count, 1)
-        self.plain = not columns.links
+        self._nothing = np.zeros(self._width, np.int32).data
+        self._links = bool(columns.links)
+        self._plain = not columns.links and segment.layout.canon is None
         self._local = threading.local()
         self._shapes: dict[object, _Shape | None] = {}
 
     def _desk(self, segment: Segment) -> _Desk:
         found: _Desk | None = getattr(self._local, "desk", None)
         if found is None:
-            found = self._local.desk = _Desk(segment, self._width)
+            found = self._local.desk = _Desk(segment, self._width, self._work)
         found.look_at(segment)
         return found
 
     def rows(self, segment: Segment, event: Event) -> Ints | None:
-        """The live rows that the event satisfies, a subscription's perhaps several times; None if a batch must do it.
+        """The live rows that the event satisfies in the order of subscribing, a subscription's perhaps several times;
+        None if a batch must do it.
 
         `segment` is this one, perhaps with more dead.
         """
+        if self._links:
+            return None
         desk = self._desk(segment)
-        codes = desk.buffers.codes
-        codes[:] = 0
+        codes = desk.codes
+        codes[:] = self._nothing
         for name, values in event.values.items():
             column = self._columns.get(name)
             if column is not None:
@@ -94,11 +106,11 @@ class SingleMatcher:
         return self._match(segment, desk)
 
     def rows_of_mapping(self, segment: Segment, raw: Mapping[str, object]) -> Ints | None:
-        """The same for a mapping of plain values; None if it must be read as an event first.
+        """The same for a mapping of plain values, each subscription once; None if it must be read as an event first.
 
         Names and types decide which checks an event needs: they are made once for every shape, those of values always.
         """
-        if type(raw) is not dict:
+        if not self._plain or type(raw) is not dict:
             return None
         shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from type to type
         try:
@@ -110,7 +122,7 @@ class SingleMatcher:
         if known is None:
             return None
         desk = self._desk(segment)
-        codes = desk.buffers.codes
+        codes = desk.codes
         codes[:] = known.codes
         for (column, read), found in zip(known.readers, raw.values(), strict=True):
             code = read(found)
@@ -129,7 +141,7 @@ class SingleMatcher:
             for name, (column, of) in self._columns.items():
                 if name in event.values and raw.get(name) is None:  # the only event type need not be named
                     codes[column] = of.code(event.values[name][0])
-            known = _Shape(codes, readers)
+            known = _Shape(codes.data, readers)
         if len(self._shapes) < _MOST_SHAPES:
             self._shapes[shape] = known
         return known
@@ -138,8 +150,9 @@ class SingleMatcher:
         while True:
             count = match_one(desk.table)
             if count >= 0:
-                return desk.buffers.out[:count]
-            codes, members, out = desk.buffers.codes, len(desk.finds.members), len(desk.buffers.out)
-            desk = _Desk(segment, self._width, 2 * members if count == -1 else members, max(out, 64 - count))
-            desk.buffers.codes[:] = codes
-            self._local.desk = desk
+                rows = desk.buffers.out[:count]
+                return rows if count <= IN_ORDER else rows[segment.sequence[rows].argsort()]
+            codes, members, out = desk.codes, len(desk.finds.members), len(desk.buffers.out)
+            room = 2 * members if count == -1 else members, max(out, 64 - count)
+            desk = self._local.desk = _Desk(segment, self._width, self._work, *room)
+            desk.codes[:] = codes
