@@ -41,13 +41,14 @@ def in_pieces(event_ids: pa.Array, one: Found) -> Batches:
     starts = one.offsets[owners] + nth * MOST_IDS
     bounds = np.append(starts, one.offsets[-1:])
     events = event_ids.take(pa.array(owners if one.rows is None else one.rows[owners]))
+    kind = pa.list_(pa.field("element", one.ids.type, nullable=False))
     # Rows are put together until a batch holds about `MOST_IDS` ids.
     cuts = [0, *(np.flatnonzero(np.diff(bounds[:-1] // MOST_IDS)) + 1).tolist(), len(owners)]
     for first, last in pairwise(cuts):
         if first < last:
             edges = bounds[first : last + 1]
             ids = one.ids.slice(edges[0], edges[-1] - edges[0])
-            lists = pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), ids)
+            lists = pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), ids, type=kind)
             columns = [events.slice(first, last - first), lists, pa.array(np.diff(edges))]
             yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_IDS, MATCH_COUNT])
 
