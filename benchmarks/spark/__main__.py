@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from unittest.mock import patch
 
 import duckdb
@@ -36,14 +37,29 @@ _EVENTS = {"cross join": 200, "equality/range split": 60, "predicate grouping": 
 """How many events each baseline gets: a few seconds' worth."""
 
 
-def timed(work: Callable[[], object], repeats: int = 3) -> float:
-    """The median of some runs, in seconds."""
+class Rate(NamedTuple):
+    """Things per second: the median of some runs, and the slowest and the quickest."""
+
+    median: float
+    least: float
+    most: float
+
+    def __str__(self) -> str:
+        return f"{self.median:,.0f} ({self.least:,.0f}..{self.most:,.0f})"
+
+    def over(self, other: float) -> Rate:
+        return Rate(*(one / other for one in self))
+
+
+def rate(count: int, work: Callable[[], object], repeats: int = 5) -> Rate:
+    """Of runs after a first one that is not counted."""
+    work()
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return Rate(*(count / seconds for seconds in (statistics.median(times), max(times), min(times))))
 
 
 def drain(frame: DataFrame) -> None:
@@ -61,15 +77,14 @@ def lesub(spark: SparkSession, folder: Path, scale: float) -> None:
     path = str(folder / "index")
     ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
     events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
-    drain(ts.match(events.limit(500), path))
     rates = {}
     for name, frame in (
         ("one row per match", ts.match(events, path)),
         ("explode=False", ts.match(events, path, explode=False)),
         ("counts", ts.count_matches(events, path)),
     ):
-        rates[name] = many / timed(lambda frame=frame: drain(frame))
-        print(f"  tamis, {name:<24} {rates[name]:>12,.0f} events/s")
+        rates[name] = rate(many, partial(drain, frame))
+        print(f"  tamis, {name:<24} {rates[name]} events/s")
     matches = ts.match(events, path).count()
     print(f"  ({matches / many:,.0f} matches per event)")
     texts, drawn = workload.subscriptions(count), workload.events(max(_EVENTS.values()))
@@ -80,12 +95,12 @@ def lesub(spark: SparkSession, folder: Path, scale: float) -> None:
         few = few.append_column("event_id", pa.array(range(len(few))))
         wanted = sum(len(ids) for ids in _answers(workload, texts, few))
         for peer, run in (("Spark SQL", _spark_sql), ("DuckDB", _duckdb)):
-            found, seconds = run(spark, tables | {"e": few}, query)
+            found, reached = run(spark, tables | {"e": few}, query)
             assert found == wanted, (peer, name, found, wanted)
-            best[peer] = max(best[peer], len(few) / seconds)
-            print(f"  {peer}, {name:<24} {len(few) / seconds:>12,.0f} events/s on {len(few)} events")
-    for name, rate in rates.items():
-        print(f"  {name}: {rate / best['Spark SQL']:,.0f} × the best Spark SQL, {rate / best['DuckDB']:,.0f} × DuckDB")
+            best[peer] = max(best[peer], reached.median)
+            print(f"  {peer}, {name:<24} {reached} events/s on {len(few)} events")
+    for name, reached in rates.items():
+        print(f"  {name}: " + ", ".join(f"{reached.over(one)} × the best {peer}" for peer, one in best.items()))
 
 
 def _answers(workload: object, texts: pa.Table, events: pa.Table) -> list[list[object]]:
@@ -94,22 +109,20 @@ def _answers(workload: object, texts: pa.Table, events: pa.Table) -> list[list[o
     return list(engine.match_many(events.drop_columns(["event_id"])))
 
 
-def _spark_sql(spark: SparkSession, tables: dict[str, pa.Table], query: str) -> tuple[int, float]:
+def _spark_sql(spark: SparkSession, tables: dict[str, pa.Table], query: str) -> tuple[int, Rate]:
     for name, table in tables.items():
         spark.createDataFrame(table).cache().createOrReplaceTempView(name)
         spark.table(name).count()
-    found = spark.sql(query).count()
-    return found, timed(lambda: drain(spark.sql(query)), 1)
+    return spark.sql(query).count(), rate(len(tables["e"]), lambda: drain(spark.sql(query)), 3)
 
 
-def _duckdb(_: SparkSession, tables: dict[str, pa.Table], query: str) -> tuple[int, float]:
+def _duckdb(_: SparkSession, tables: dict[str, pa.Table], query: str) -> tuple[int, Rate]:
     base = duckdb.connect(config={"threads": os.cpu_count() or 1})
     for name, table in tables.items():
         base.register(f"{name}_arrow", table)
         base.execute(f"CREATE TABLE {name} AS SELECT * FROM {name}_arrow")
-    start = time.perf_counter()
     found = base.sql(query).to_arrow_table().num_rows
-    return found, time.perf_counter() - start
+    return found, rate(len(tables["e"]), lambda: base.sql(query).to_arrow_table(), 3)
 
 
 def w4(spark: SparkSession, folder: Path, scale: float) -> None:
@@ -118,32 +131,29 @@ def w4(spark: SparkSession, folder: Path, scale: float) -> None:
     path = str(folder / "index")
     ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
     events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
-    drain(ts.count_matches(events.limit(100), path))
-    on_spark = many / timed(lambda: drain(ts.count_matches(events, path)))
+    on_spark = rate(many, lambda: drain(ts.count_matches(events, path)), 3)
     engine = Engine(workload.schema())
     engine.subscribe_many(workload.subscriptions(count))
     table = workload.events(many)
-    engine.count_many(table.slice(0, 50))
-    alone = timed(lambda: engine.count_many(table))
+    alone = rate(many, lambda: engine.count_many(table), 3)
     cores = int(spark.sparkContext.defaultParallelism)
-    print(f"  Spark, {cores} cores          {on_spark:>10,.0f} events/s")
-    print(f"  in process, one thread  {many / alone:>10,.0f} events/s; {cores} times that: {cores * many / alone:,.0f}")
-    print(f"  Spark reaches {on_spark / (cores * many / alone):.0%} of the engine on the same cores")
+    print(f"  Spark, {cores} cores          {on_spark} events/s")
+    print(f"  in process, one thread  {alone} events/s; {cores} times that: {cores * alone.median:,.0f}")
+    print(f"  Spark reaches {on_spark.median / (cores * alone.median):.0%} of the engine on the same cores")
 
 
 def light(spark: SparkSession, folder: Path, scale: float) -> None:
-    """100,000 subscriptions on light events: the index with and without statistics of the events."""
-    workload, count, many = find_workload("light", a=2.0), int(100_000 * scale), int(20_000 * scale)
+    """100,000 subscriptions, 400,000 light events: the index with and without statistics of the events."""
+    workload, count, many = find_workload("light", a=2.0), int(100_000 * scale), int(400_000 * scale)
     subscriptions = stored(ts.generate_subscriptions(spark, workload, count), str(folder / "subscriptions"))
     events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
     rates = {}
-    for name, known in (("without", None), ("with", ts.analyze(events))):
+    for name, known in (("without", None), ("with", ts.analyze(events.sample(0.05, seed=1)))):
         path = str(folder / name)
         ts.index(subscriptions, workload.schema(), path, statistics=known)
-        drain(ts.count_matches(events.limit(100), path))
-        rates[name] = many / timed(lambda path=path: drain(ts.count_matches(events, path)))
-        print(f"  {name:<8} statistics {rates[name]:>10,.0f} events/s")
-    print(f"  with statistics {rates['with'] / rates['without']:.2f} × as fast")
+        rates[name] = rate(many, lambda path=path: drain(ts.count_matches(events, path)), 3)
+        print(f"  {name:<8} statistics {rates[name]} events/s")
+    print(f"  with statistics {rates['with'].median / rates['without'].median:.2f} × as fast")
 
 
 def build(spark: SparkSession, folder: Path, scale: float) -> None:
@@ -159,10 +169,9 @@ def build(spark: SparkSession, folder: Path, scale: float) -> None:
 
     many = 4_000
     events = stored(ts.generate_events(spark, workload, many), str(folder / "events"))
-    drain(ts.count_matches(events.limit(100), str(folder / "index")))
-    rate = many / timed(lambda: drain(ts.count_matches(events, str(folder / "index"))), 1)
+    counted = rate(many, lambda: drain(ts.count_matches(events, str(folder / "index"))), 3)
     matches = ts.count_matches(events, str(folder / "index")).agg({"match_count": "sum"}).collect()[0][0]
-    print(f"  counts against it: {rate:,.0f} events/s, {matches / many:,.0f} matches per event")
+    print(f"  counts against it: {counted} events/s, {matches / many:,.0f} matches per event")
 
 
 def memory(spark: SparkSession, folder: Path, scale: float) -> None:
@@ -184,23 +193,21 @@ def memory(spark: SparkSession, folder: Path, scale: float) -> None:
 
 
 def skipping(spark: SparkSession, folder: Path, scale: float) -> None:
-    """1,000,000 subscriptions in small segments: counting with and without leaving out segments that cannot match."""
+    """1,000,000 subscriptions in 32 segments, 100,000 events: counts with and without leaving out what cannot match."""
     for workload in (find_workload("lesub"), find_workload("lesub", p=1.0), find_workload("web")):
         place = folder / workload.name.replace(" ", "-")
-        count, many, path = int(1_000_000 * scale), int(8_000 * scale), str(place / "index")
+        count, many, path = int(1_000_000 * scale), int(100_000 * scale), str(place / "index")
         with patch("tamis.spark.indexing.SEGMENT_ROWS", max(1, count // 32)):
             done = ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
         events, tally = stored(ts.generate_events(spark, workload, many), str(place / "events")), ts.Tally(spark)
         blind = str(place / "blind")
         _blinded(path, blind)
-        for one in (path, blind):
-            drain(ts.count_matches(events.limit(100), one))
-        frames = [ts.count_matches(events, one) for one in (path, blind)]
-        rate, without = (many / timed(partial(drain, frame)) for frame in frames)
         drain(ts.count_matches(events, path, tally=tally))
         share = tally.skipped / (tally.asked + tally.skipped)
-        print(f"  {workload.name:<12} {done.segments} segments, {share:.0%} of the questions skipped: {rate:,.0f} "
-              f"events/s, {without:,.0f} without skipping: {rate / without:.2f} ×")  # fmt: skip
+        frames = [ts.count_matches(events, at) for at in (path, blind)]
+        reached, without = (rate(many, partial(drain, frame), 3) for frame in frames)
+        print(f"  {workload.name:<12} {done.segments} segments, {share:.0%} of the questions skipped: {reached} "
+              f"events/s, {without} without: {reached.median / without.median:.2f} ×")  # fmt: skip
 
 
 def _blinded(path: str, other: str) -> None:
