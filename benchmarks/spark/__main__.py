@@ -214,7 +214,7 @@ def _blinded(path: str, other: str) -> None:
     """The same index, with segments that claim to match anything."""
     shutil.copytree(path, other)
     manifest = read_manifest(storage(path), path)
-    entries = tuple(replace(one, keys=bitmap([EVERY])) for one in manifest.segments)
+    entries = tuple(replace(one, keys=bitmap(pa.array([EVERY]))) for one in manifest.segments)
     Path(other, "manifests", "00000001.json").unlink()
     commit(storage(other), other, replace(manifest, segments=entries))
 

@@ -19,7 +19,7 @@ from tamis.kernels.numbering import sorted_hashes
 from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
 
-__all__ = ["IdColumn", "IdIndex"]
+__all__ = ["IdColumn", "IdIndex", "hash_texts"]
 
 Longs = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -117,16 +117,22 @@ class IdColumn(Sequence[SubscriptionId]):
         """A hash per id, the same for the same id in whatever column."""
         if pa.types.is_integer(self.array.type):
             return _mix(self.array.fill_null(0).to_numpy(zero_copy_only=False).astype(np.uint64))
-        _, offsets, data = self.array.buffers()
-        starts = np.frombuffer(offsets, np.int64)[self.array.offset : self.array.offset + len(self) + 1]
-        bytes_ = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-        found = np.empty(len(self), np.uint64)
-        first, stops = starts[:-1].copy(), starts[1:].copy()
-        hash_spans(bytes_, np.minimum(first + 1, stops) if self.marked else first, stops, found)
+        found = hash_texts(self.array, skipped=int(self.marked))
         if self.marked:
             whole = pc.fill_null(pc.starts_with(self.array, "i"), False).to_numpy(zero_copy_only=False)
             found[whole] = _hash_wholes(pc.utf8_slice_codeunits(self.array.filter(pa.array(whole)), 1))
         return found
+
+
+def hash_texts(texts: pa.Array, skipped: int = 0) -> Hashes:
+    """A hash of each text of a column of large strings, without its first bytes."""
+    _, offsets, data = texts.buffers()
+    found = np.empty(len(texts), np.uint64)
+    if len(texts):
+        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        bytes_ = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
+        hash_spans(bytes_, np.minimum(ends[:-1] + skipped, ends[1:]), ends[1:].copy(), found)
+    return found
 
 
 def _hash_wholes(texts: pa.Array) -> Hashes:

@@ -79,7 +79,7 @@ class Build:
             checksum, size = checksum_of(draft), draft.stat().st_size
         rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
         refused = self._write_rejected(table, rejected) if rejected else None
-        known = bitmap(pc.unique(table[KEY]).to_pylist())
+        known = bitmap(pc.unique(table[KEY]))
         row = (name, len(ids) - len(unread), size, checksum, known, refused, len(rejected))
         return pa.RecordBatch.from_pylist([dict(zip(_BUILT.names, row, strict=True))], _BUILT)
 

@@ -28,7 +28,7 @@ from tamis.spark.storage import Storage
 __all__ = ["FOLDER", "Entry", "Manifest", "commit", "latest", "read_manifest", "versions"]
 
 FOLDER = "manifests"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ def _decode(body: bytes, path: str) -> Manifest:
     document = json.loads(body)
     found = document.pop("format", None)
     if found != _FORMAT:
-        raise SegmentError(f"expected a manifest of format {_FORMAT}, found {found}; a newer Tamis wrote it?", path)
+        message = f"expected a manifest of format {_FORMAT}, found {found}: another Tamis wrote it; build it anew"
+        raise SegmentError(message, path)
     try:
         entries = [Entry(**(one | {"keys": base64.b64decode(one["keys"])})) for one in document["segments"]]
         schema = Schema.loads(document["schema"])

@@ -11,18 +11,19 @@ patterns do not understand gets the key that every event has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import xxhash
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
 from tamis.model import Finite, Integer, Kind, Number, Schema, String, Untyped
 from tamis.segments.events import Batch, Part
+from tamis.segments.ids import hash_texts
 from tamis.spark.columns import EXPRESSION
 
 __all__ = ["EVERY", "KEY", "Router", "bitmap", "selective", "with_key"]
@@ -35,8 +36,9 @@ _PARTS = "_parts"
 _SEPARATOR = "\x1f"
 _STRING, _NUMBER = f"{_SEPARATOR}s{_SEPARATOR}", f"{_SEPARATOR}n{_SEPARATOR}"
 Routes = npt.NDArray[np.bool_]
-_BITS = 1 << 15
+_LOG_BITS = 15
 """Of a segment's bitmap: 4 KiB in the manifest, and few collisions up to some thousand keys."""
+_MOST = 10**18
 
 # Anchored at the start and token by token, so that quotes pair up: comparisons are stepped over, the first equality
 # counts. What follows it must be `and` or the end. A doubled quote, a bare word (it may be an attribute), a
@@ -90,15 +92,20 @@ def selective(key: Column) -> Column:
     return key.contains(_SEPARATOR)
 
 
-@lru_cache(1 << 16)  # events repeat their values
+def _bits(keys: pa.Array) -> npt.NDArray[np.intp]:
+    """The place of each key in a bitmap."""
+    return (hash_texts(keys.cast(pa.large_string())) >> np.uint64(64 - _LOG_BITS)).astype(np.intp)
+
+
+@lru_cache(1 << 10)  # of attributes
 def _bit(key: str) -> int:
-    return xxhash.xxh3_64_intdigest(key.encode("utf-8", "surrogatepass")) % _BITS
+    return int(_bits(pa.array([key], pa.large_string()))[0])
 
 
-def bitmap(keys: Iterable[str]) -> bytes:
+def bitmap(keys: pa.Array) -> bytes:
     """The hashes of a segment's keys."""
-    bits = np.zeros(_BITS, bool)
-    bits[[_bit(key) for key in keys]] = True
+    bits = np.zeros(1 << _LOG_BITS, bool)
+    bits[_bits(keys)] = True
     return np.packbits(bits).tobytes()
 
 
@@ -106,7 +113,7 @@ class Router:
     """Tells events the segments, or the groups of segments, that may match them."""
 
     def __init__(self, bitmaps: list[bytes]) -> None:
-        packed = np.frombuffer(b"".join(bitmaps), np.uint8).reshape(len(bitmaps), _BITS // 8)
+        packed = np.frombuffer(b"".join(bitmaps), np.uint8).reshape(len(bitmaps), (1 << _LOG_BITS) // 8)
         self._lists = np.unpackbits(packed, axis=1).astype(bool).T  # bit → which segments list it
 
     def routes(self, batch: Batch) -> Routes:
@@ -119,27 +126,37 @@ class Router:
         return found
 
     def _add(self, found: Routes, name: str, part: Part) -> None:
-        if isinstance(part.values, pa.Array):
-            encoded = part.values.dictionary_encode()
-            values, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-        else:
-            distinct, codes = np.unique(part.values, return_inverse=True)
-            values = distinct.tolist()
-        if part.kind not in (Kind.NUMBER, Kind.STRING):  # no key has such a value, but the attribute is there
-            values = [None] * len(values)
-        bits = [_bit(_value_key(name, value)) for value in values]
-        met = self._lists[_bit(name)] | self._lists[bits]
+        met = self._lists[_bit(name)] | self._lists[_value_bits(name, part)]
         if len(part.rows) > 1 and (part.rows[1:] == part.rows[:-1]).any():
-            np.logical_or.at(found, part.rows, met[codes])
+            np.logical_or.at(found, part.rows, met)
         else:
-            found[part.rows] |= met[codes]
+            found[part.rows] |= met
 
 
-def _value_key(name: str, raw: object) -> str:
-    if isinstance(raw, str):
-        return f"{name}{_STRING}{raw}"
-    try:
-        whole = int(raw)  # type: ignore[call-overload]  # what is no number has no such key
-    except (OverflowError, TypeError, ValueError):
-        return name
-    return f"{name}{_NUMBER}{whole}" if whole == raw else name
+def _value_bits(name: str, part: Part) -> npt.NDArray[np.intp]:
+    """The bit of each value's key; of the attribute alone where no key can have the value."""
+    values = part.values
+    if part.kind == Kind.STRING and isinstance(values, pa.Array):
+        encoded = values.dictionary_encode()  # events repeat their values
+        indices: npt.NDArray[np.int32] = encoded.indices.to_numpy()
+        return _bits(_keys(name + _STRING, encoded.dictionary))[indices]
+    bits = np.full(len(values), _bit(name), np.intp)
+    if part.kind == Kind.NUMBER and not isinstance(values, pa.Array):
+        whole = _wholes(values)
+        bits[whole] = _bits(_keys(name + _NUMBER, pa.array(values[whole].astype(np.int64)).cast(pa.large_string())))
+    return bits
+
+
+def _keys(prefix: str, texts: pa.Array) -> pa.Array:
+    texts = texts.cast(pa.large_string())
+    return pc.binary_join_element_wise(pa.scalar(prefix, texts.type), texts, pa.scalar("", texts.type))
+
+
+def _wholes(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which numbers are whole and have at most 18 digits, as those in keys."""
+    if numbers.dtype == np.int64:
+        return np.ones(len(numbers), np.bool_)
+    if numbers.dtype == object:
+        return np.array([one == one // 1 and abs(one) < _MOST for one in numbers], np.bool_)
+    found: npt.NDArray[np.bool_] = (np.abs(numbers) < _MOST) & (np.floor(numbers) == numbers)
+    return found
