@@ -16,7 +16,7 @@ from tamis.indexes.pb_tree import PbTree
 from tamis.model import Kind, Number, Operator, Value
 from tests.indexes.pb_children import answers, found, search_damaged, state, write_until_killed
 
-KILLS = 8
+KILLS = 15
 
 children = multiprocessing.get_context("forkserver")
 children.set_forkserver_preload(["tests.indexes.pb_children", "tamis.indexes.pb_tree"])

@@ -39,7 +39,7 @@ b = { type = "integer", min = 0, max = 99 }
 a = "mandatory"
 b = "optional multiple"
 """)
-_SEEDS = range(2)
+_SEEDS = range(4)
 
 
 @pytest.mark.parametrize("index", INDEXES)
