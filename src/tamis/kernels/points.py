@@ -10,7 +10,6 @@ import numpy.typing as npt
 from tamis.kernels.blocks import ANY
 from tamis.kernels.clusters import bucket_of
 from tamis.kernels.conjunctions import Intervals
-from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating, inlined, kernel
 
 __all__ = ["MOST_POINTS", "Points", "Slots", "file_keys", "find_points", "leave_rest", "pack_keys", "set_keys"]
@@ -139,7 +138,7 @@ def file_keys(keys: Keys, bits: int, starts: Longs, order: Longs) -> None:
     for bucket in range(len(starts) - 1):
         first, last = starts[bucket], starts[bucket + 1]
         if last - first > _FEW:
-            copy(order[first:last][np.argsort(keys[order[first:last]], kind="mergesort")], order[first:last])
+            order[first:last] = order[first:last][np.argsort(keys[order[first:last]], kind="mergesort")]
             continue
         for i in range(first + 1, last):
             member = order[i]
