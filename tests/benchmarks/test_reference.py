@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
-from benchmarks.loads import load
+from benchmarks.loads import Load, load
 from benchmarks.reference import run
 from tamis.matchers import MATCHERS
 from tamis.workloads.blocks import Workload
@@ -13,14 +15,19 @@ from tamis.workloads.lesub import LeSub
 from tamis.workloads.topss import TOPSS
 
 
+@cache
+def answered(workload: Workload) -> tuple[Load, list[list[int]]]:
+    given = load(workload, 1500, 20)
+    matcher = MATCHERS["naive"](given.schema)
+    matcher.add(given.entries)
+    return given, [sorted(matcher.match(event)) for event in given.events]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", [TOPSS["w4"], LeSub(0.5)], ids=lambda workload: str(workload.name))
 @pytest.mark.parametrize("reference", ["list-counting", "bit-counting", "quarantining"])
 def test_a_reference_has_our_answers(reference: str, workload: Workload) -> None:
-    given = load(workload, 1500, 20)
-    matcher = MATCHERS["naive"](given.schema)
-    matcher.add(given.entries)
-    expected = [sorted(matcher.match(event)) for event in given.events]
+    given, expected = answered(workload)
 
     found = run(reference, given.encoded)
 

@@ -44,7 +44,7 @@ UNBOUNDED = [(name, values) for name in NAMES for values in VALUES if name != "t
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT") != "1"
 fast = settings(
-    max_examples=10 if COMPILED else 2,
+    max_examples=15 if COMPILED else 2,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import numpy as np
+
 from tamis.errors import SegmentError
-from tamis.indexes import INDEXES, SIX
+from tamis.indexes import INDEXES, SIX, PredicateIndex
 from tamis.model import Kind, Number, Operator, Value, compare
 
 Held = dict[int, tuple[Operator, Value]]
@@ -43,7 +45,12 @@ def state(seed: int, transactions: int) -> Held:
 
 
 def answers(held: Held) -> list[list[int]]:
-    return [sorted(id for id, (op, c) in held.items() if compare(Number(), op, value, c)) for value in PROBES]
+    number = Number()
+    return [sorted(id for id, (op, c) in held.items() if compare(number, op, value, c)) for value in PROBES]
+
+
+def found(index: PredicateIndex) -> list[list[int]]:
+    return [np.sort(index.search(value)).tolist() for value in PROBES]
 
 
 def write_until_killed(path: Path, seed: int, done: Connection) -> None:
@@ -57,20 +64,22 @@ def write_until_killed(path: Path, seed: int, done: Connection) -> None:
         done.send(number)
 
 
-def search_damaged(path: Path, damages: list[tuple[int, bytes]], expected: list[list[int]], found: Connection) -> None:
+def search_damaged(
+    path: Path, damages: list[tuple[int, bytes]], expected: list[list[int]], verdicts: Connection
+) -> None:
     """For bytes overwritten at an offset: "right", "refused" or "wrong". They are put back afterwards."""
     for offset, damage in damages:
         intact = _overwrite(path / "data.mdb", offset, damage)
         try:
             index = INDEXES["pb-tree"](Number(), path=path)
             try:
-                verdict = "right" if [sorted(index.search(value).tolist()) for value in PROBES] == expected else "wrong"
+                verdict = "right" if found(index) == expected else "wrong"
             finally:
                 index.close()
         except SegmentError:
             verdict = "refused"
         _overwrite(path / "data.mdb", offset, intact)
-        found.send(verdict)
+        verdicts.send(verdict)
 
 
 def _overwrite(file: Path, offset: int, damage: bytes) -> bytes:

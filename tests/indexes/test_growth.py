@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -19,6 +20,7 @@ MIDDLE = Value(Kind.NUMBER, 2**19)
 Predicates = list[tuple[int, Operator, Value]]
 
 
+@cache
 def quiet(size: int) -> Predicates:
     """Almost nothing is satisfied in the middle: what is visited is the search itself."""
     ways = (Operator.EQ, Operator.GT, Operator.LT)

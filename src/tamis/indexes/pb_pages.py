@@ -37,7 +37,8 @@ _IDS = _FRONT.size
 
 Numbers = npt.NDArray[np.uint32]
 
-_NOTHING = np.empty(0, dtype=np.uint8)
+_NOTHING = np.frombuffer(b"", np.uint8)
+"""Read-only as the others are that a key or a page is seen through: for each mix `place` would be compiled anew."""
 
 
 def damaged(path: str, number: int, what: str) -> SegmentError:
@@ -126,7 +127,7 @@ class Stored:
             self.low,
             self.high,
             Items(
-                np.frombuffer(self._rest, np.uint8, -1, self._keys).copy() if self.items else _NOTHING,
+                np.frombuffer(self._rest, np.uint8, -1, self._keys).copy() if self.items else _NOTHING.copy(),
                 self._numbers(1).copy(),
                 self.ids.copy(),
                 self._numbers(0).copy(),

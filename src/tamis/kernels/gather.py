@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,8 +16,11 @@ Int64s = npt.NDArray[np.int64]
 
 
 @kernel
-def copy(source: Int32s, target: Int32s) -> None:
-    """Twice as fast as `target[:] = source` on the short runs we have."""
+def copy(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> None:
+    """Twice as fast as `target[:] = source` on the short runs we have.
+
+    And soon compiled: with that one comes the sentence for shapes that differ, and half of Python's strings with it.
+    """
     for at in range(source.shape[0]):
         target[at] = source[at]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating
 
 __all__ = ["marks"]
@@ -29,14 +30,14 @@ def marks(left: Int32s, right: Int32s, root: int, rays: Int64s) -> Int64s:
         while True:
             if size + 2 > out.shape[0]:
                 grown = np.empty((2 * out.shape[0], 2), dtype=np.int64)
-                grown[:size] = out[:size]
+                copy(out.ravel(), grown.ravel())
                 out = grown
             past = (node - target) * direction  # > 0: the ray covers this constant and all beyond it
             if past > 0 or (past == 0 and closed == 1):
-                out[size] = 3 * node + 1, id
+                out[size, 0], out[size, 1] = 3 * node + 1, id
                 size += 1
             if past > 0 or (node == target and direction != 0):
-                out[size] = 3 * node + 1 + direction, id
+                out[size, 0], out[size, 1] = 3 * node + 1 + direction, id
                 size += 1
             if node == target:
                 break

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating, kernel
 
 __all__ = ["Items", "merge", "place"]
@@ -56,15 +57,15 @@ def _end(ends: Numbers, item: int) -> int:
     return int(ends[item])
 
 
-@allocating  # a copy of a slice may need room of its own
+@kernel
 def _copy(source: Items, first: int, last: int, target: Items, at: int) -> None:
     """Items first to last of the source become those of the target from `at` on; what stands before them is whole."""
     key, stop = _end(source.key_ends, first - 1), _end(source.key_ends, last - 1)
     key_at = _end(target.key_ends, at - 1)
-    target.keys[key_at : key_at + stop - key] = source.keys[key:stop]
+    copy(source.keys[key:stop], target.keys[key_at : key_at + stop - key])
     id, stop = _end(source.id_ends, first - 1), _end(source.id_ends, last - 1)
     id_at = _end(target.id_ends, at - 1)
-    target.ids[id_at : id_at + stop - id] = source.ids[id:stop]
+    copy(source.ids[id:stop], target.ids[id_at : id_at + stop - id])
     for i in range(last - first):
         target.key_ends[at + i] = np.int64(source.key_ends[first + i]) - key + key_at
         target.id_ends[at + i] = np.int64(source.id_ends[first + i]) - id + id_at
@@ -112,9 +113,10 @@ def merge(old: Items, new: Items, first: int, last: int) -> tuple[Items, Longs, 
         if known[item - first]:
             start, stop = _end(new.id_ends, item - 1), _end(new.id_ends, item)
             end = np.int64(merged.id_ends[at])
-            merged.ids[end : end + stop - start] = new.ids[start:stop]
+            copy(new.ids[start:stop], merged.ids[end : end + stop - start])
             merged.id_ends[at] = end + stop - start
-            merged.extra[:1, at] += new.extra[:1, item]
+            if len(old.extra) > 0:
+                merged.extra[0, at] += new.extra[0, item]
         else:
             _copy(new, item, item + 1, merged, at)
             for row in range(1, len(old.extra)):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating, kernel
 from tamis.kernels.trees import Asks
 from tamis.kernels.verify import HEAD_BITS, Candidates
@@ -94,7 +95,7 @@ def ask_cells(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells)
 @allocating
 def _twice(array: npt.NDArray[np.int32], more: int) -> npt.NDArray[np.int32]:
     longer = np.empty(2 * len(array) + more, np.int32)
-    longer[: len(array)] = array
+    copy(array, longer)
     return longer
 
 

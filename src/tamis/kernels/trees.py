@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating, kernel
 from tamis.kernels.verify import Bound, Tests, holds
 
@@ -48,9 +49,9 @@ class Tree(NamedTuple):
 
 @allocating
 def _longer(array: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    copy = np.empty(2 * len(array) + 16, array.dtype)
-    copy[: len(array)] = array
-    return copy
+    longer = np.empty(2 * len(array) + 16, array.dtype)
+    copy(array, longer)
+    return longer
 
 
 @kernel
@@ -81,7 +82,7 @@ def _askers_first(
             at += 1
     askers = rows[low:at].copy()
     order = np.argsort(asks.results[places[askers]])
-    rows[low:at] = askers[order]
+    copy(askers[order], rows[low:at])
     return least, at
 
 
@@ -90,7 +91,8 @@ def _with_room(nodes: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32
     if count < nodes.shape[1]:
         return nodes
     wider = np.full((7, 2 * count), -1, np.int32)
-    wider[:, :count] = nodes
+    for row in range(len(nodes)):
+        copy(nodes[row], wider[row])
     return wider
 
 

@@ -26,6 +26,7 @@ POINTS = (_O.EQ, _O.IN)
 HOLES = (_O.NE, _O.NOT_IN)
 _LOW = (_O.GE, _O.GT)
 _HIGH = (_O.LT, _O.LE)
+_ENDS = frozenset(_LOW + _HIGH)
 
 _Data = int | float | str
 
@@ -81,10 +82,10 @@ def without(attribute: str, values: list[Value]) -> list[Predicate]:
 
 def simplify_interval(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
     """The fewest comparisons that say the same; the tests' constants are all of one kind, and not boolean."""
-    every = _Tests(attribute, domain, tests)
-    if len(tests) == 1 and every.line == (None, None) and every.tests[0].operator in _LOW + _HIGH:
-        return every.tests  # nothing to meet, no end to fall off; most tests are such
-    return every.simplify()
+    operator = TOTAL.get(tests[0].operator, tests[0].operator)
+    if len(tests) == 1 and operator in _ENDS and _line(domain, tests[0].constants[0].kind) == (None, None):
+        return [Predicate(attribute, operator, tests[0].operand)]  # no other to meet, no end to fall off; most are such
+    return _Tests(attribute, domain, tests).simplify()
 
 
 class _Tests:
@@ -147,7 +148,7 @@ class _Tests:
 
     def spelt(self, inner: Interval) -> list[Predicate]:
         """The interval as predicates. An end that no bound set is not moved: what is taken out there stays a hole."""
-        bounds = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _LOW + _HIGH]
+        bounds = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _ENDS]
         start = inner.start if any(one.start == self.around.start for _, one in bounds) else self.around.start
         end = inner.end if any(one.end == self.around.end for _, one in bounds) else self.around.end
         shown = Interval(start, end)

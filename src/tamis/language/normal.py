@@ -145,7 +145,7 @@ def _merge(attribute: str, predicates: list[Predicate], schema: Schema, linked: 
     merged = simplify_comparisons(attribute, domain, comparisons) if comparisons else []
     if merged is NEVER:
         return NEVER
-    sets = _merge_sets(attribute, predicates, merged)
+    sets = _merge_sets(attribute, predicates, merged) if len(comparisons) < len(predicates) else []
     if sets is NEVER:
         return NEVER
     found = merged + sets

@@ -52,13 +52,13 @@ class Resolver:
         return domain
 
     def check_operator(self, test: Test, domain: Domain) -> None:
-        name = show_raw(test.attribute)
         if test.operator in _ORDER and not domain.ordered:
-            symbol = test.operator.value
+            symbol, name = test.operator.value, show_raw(test.attribute)
             raise self.fail(
                 f"{symbol!r} needs an order, and the {domain.type} attribute {name} has none", test.operands[0].column
             )
         if test.operator is _O.STARTS and not isinstance(domain, String | Untyped):
+            name = show_raw(test.attribute)
             raise self.fail(f"'starts with' needs a string attribute, and {name} is {domain.type}", test.column)
 
     def members(self, test: Test, domain: Domain) -> tuple[Value, ...]:

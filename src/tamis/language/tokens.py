@@ -28,17 +28,17 @@ _INSTEAD = {
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _TOKEN = re.compile(
-    r"""
-      (?P<space>\s+)
-    | (?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w))
+    r"""(?:
+      (?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?!\w))
     | (?P<word>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
     | (?P<string>'(?:[^']|'')*')
     | (?P<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`)
     | (?P<operator><=|>=|!=|<>|==|=|<|>)
     | (?P<mark>[(),@])
-    """,
+    )\s*""",
     re.VERBOSE,
 )
+"""One token and the space after it."""
 
 
 class Token(NamedTuple):
@@ -64,14 +64,13 @@ def tokenize(text: str) -> list[Token]:
         )
     _check_text(text)
     tokens: list[Token] = []
-    at = 0
+    at = len(text) - len(text.lstrip())
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
             raise _stray(text, at)
         kind = found.lastgroup or ""
-        if kind != "space":
-            tokens.append(_token(kind, found.group(), at + 1, text))
+        tokens.append(_token(kind, found[kind], at + 1, text))
         at = found.end()
     tokens.append(Token("end", "", len(text) + 1))
     return tokens

@@ -68,11 +68,13 @@ class Naive:
 def conjunction_holds(schema: Schema, conjunction: Conjunction, event: Event, work: Work | None = None) -> bool:
     """Whether the event satisfies the conjunction. This function is the meaning of a subscription."""
     work = work or Work()
-    comparisons = [predicate for predicate in conjunction if predicate.operator in COMPARISONS]
-    about_sets = [predicate for predicate in conjunction if predicate.operator not in COMPARISONS]
-    return all(_set_holds(predicate, event, work) for predicate in about_sets) and all(
-        find_binding(schema, group, event, work) is not None for group in connected(comparisons)
-    )
+    comparisons = []
+    for predicate in conjunction:
+        if predicate.operator in COMPARISONS:
+            comparisons.append(predicate)
+        elif not _set_holds(predicate, event, work):
+            return False
+    return all(find_binding(schema, group, event, work) is not None for group in connected(comparisons))
 
 
 def _set_holds(predicate: Predicate, event: Event, work: Work) -> bool:
@@ -101,18 +103,19 @@ def connected(predicates: list[Predicate]) -> list[list[Predicate]]:
 
 
 def _attributes(predicate: Predicate) -> set[str]:
-    other = {predicate.operand.attribute} if isinstance(predicate.operand, Reference) else set()
-    return {predicate.attribute} | other
+    operand = predicate.operand
+    return {predicate.attribute, operand.attribute} if isinstance(operand, Reference) else {predicate.attribute}
 
 
 def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Work) -> dict[str, Value] | None:
     """A choice of one value per attribute under which all comparisons of the group hold; None if there is none.
 
-    One attribute is bound after another, and each comparison is tried as soon as all it names is bound.
+    One attribute is bound after another, by name, and each comparison is tried with the last it names.
     """
-    names = sorted(set().union(*map(_attributes, group)))
-    ripe = [[p for p in group if _attributes(p) <= set(names[: at + 1]) and name in _attributes(p)]
-            for at, name in enumerate(names)]  # fmt: skip
+    ripe: dict[str, list[Predicate]] = {name: [] for predicate in group for name in _attributes(predicate)}
+    for predicate in group:
+        ripe[max(_attributes(predicate))].append(predicate)
+    names = sorted(ripe)
     binding: dict[str, Value] = {}
     tried = 0
 
@@ -125,7 +128,7 @@ def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Wor
             if tried > MAX_BINDINGS:
                 raise _too_many(names, event)
             binding[names[at]] = value
-            if all(_holds(schema, predicate, binding, work) for predicate in ripe[at]) and bind(at + 1):
+            if all(_holds(schema, predicate, binding, work) for predicate in ripe[names[at]]) and bind(at + 1):
                 return True
         return False
 

@@ -84,6 +84,9 @@ MIRROR |= {_O.NOT_LT: _O.NOT_GT, _O.NOT_LE: _O.NOT_GE, _O.NOT_GT: _O.NOT_LT, _O.
 TOTAL = {_O.NOT_LT: _O.GE, _O.NOT_LE: _O.GT, _O.NOT_GT: _O.LE, _O.NOT_GE: _O.LT}
 """What the negated comparisons come to under a total order; a partial one has values that are neither."""
 
+_BELOW = frozenset({_O.LT, _O.LE})
+_OR_EQUAL = frozenset({_O.LE, _O.GE})
+
 
 class Reference(NamedTuple):
     """The other attribute in `bid > @reserve`."""
@@ -143,15 +146,7 @@ def compare(domain: Domain, operator: Operator, value: Value, operand: Value | t
 
 
 def _ordered(domain: Domain, operator: Operator, value: Value, operand: Value) -> bool:
-    below, above = domain.less(value, operand), domain.less(operand, value)
-    equal = value == operand
-    return {
-        _O.LT: below,
-        _O.LE: below or equal,
-        _O.GT: above,
-        _O.GE: above or equal,
-        _O.NOT_LT: not below,
-        _O.NOT_LE: not (below or equal),
-        _O.NOT_GT: not above,
-        _O.NOT_GE: not (above or equal),
-    }[operator]
+    if operator in TOTAL:  # `not <` and its like
+        return not _ordered(domain, COMPLEMENT[operator], value, operand)
+    lower, upper = (value, operand) if operator in _BELOW else (operand, value)
+    return domain.less(lower, upper) or (operator in _OR_EQUAL and value == operand)

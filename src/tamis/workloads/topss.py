@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from tamis.model import Integer, Schema
 from tamis.model.schema import Attribute
-from tamis.workloads.blocks import Texts, Workload
+from tamis.workloads.blocks import Texts, Workload, choose
 
 __all__ = ["TOPSS", "Topss"]
 
-_OPERATORS = np.array(["=", "!=", "<", ">"], dtype=object)
+_OPERATORS = ("=", "!=", "<", ">")
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,12 @@ class Topss(Workload):
         low, high = (np.array(side, dtype=np.int64)[attributes] for side in zip(*self.bounds, strict=True))
         constants = random.integers(low, high + 1)
         sizes = random.integers(1, self.most_predicates + 1, count)
-        slots = []
+        names, slots = list(self.schema().attributes), []
         for slot in range(self.most_predicates):
-            used = slot < sizes
-            text = "a" + attributes[:, slot].astype(str).astype(object) + " " + _OPERATORS[operators[:, slot]] + " "
-            slots.append(pa.array(text + constants[:, slot].astype(str).astype(object), pa.string(), mask=~used))
+            name = choose(names, attributes[:, slot], slot < sizes)
+            operator = pc.take(pa.array(_OPERATORS), pa.array(operators[:, slot]))
+            constant = pa.array(constants[:, slot]).cast(pa.string())
+            slots.append(pc.binary_join_element_wise(name, operator, constant, " "))
         return pc.binary_join_element_wise(*slots, " and ", null_handling="skip")
 
     def draw_events(self, random: np.random.Generator, count: int) -> pa.Table:
