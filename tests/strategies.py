@@ -106,15 +106,19 @@ def raw_events(schema: Schema) -> st.SearchStrategy[dict[str, object]]:
     return _rolled(lambda dice: make_event(dice, schema))
 
 
-@st.composite
-def _rolled(draw: st.DrawFn, make: Callable[[Dice], T]) -> T:
-    rolls = iter(draw(_ROLLS))
-    return make(Dice(lambda sides: next(rolls, 0) % sides))
+def dice() -> st.SearchStrategy[Dice]:
+    """Rolls for as much as any schema, expression or event needs, in one draw: a draw for each takes longer than most
+    tests. What is left over says nothing, and where they are too few the simplest follows."""
+    return st.binary(min_size=128, max_size=128).map(_dice_of)
 
 
-_ROLLS = st.binary(min_size=128, max_size=128)
-"""As many as any schema, expression or event needs, in one draw: a draw for each takes longer than most tests. What
-is left over says nothing, and where they are too few the simplest follows."""
+def _dice_of(drawn: bytes) -> Dice:
+    rolls = iter(drawn)
+    return Dice(lambda sides: next(rolls, 0) % sides)
+
+
+def _rolled(make: Callable[[Dice], T]) -> st.SearchStrategy[T]:
+    return dice().map(make)
 
 
 class Dice:
