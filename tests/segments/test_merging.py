@@ -42,6 +42,19 @@ def test_the_number_of_segments_stays_logarithmic() -> None:
     engine.check()
 
 
+def test_a_subscription_is_compiled_again_only_when_its_segment_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+    collection, compiled = collection_of(engine), []
+    compile = collection._compile
+    monkeypatch.setattr(collection, "_compile", lambda ids, *rest: compiled.append(len(ids)) or compile(ids, *rest))
+    for n in range(128):
+        engine.subscribe_many([(f"{n}-{k}", f"v = {k}") for k in range(3)])
+        sizes = [len(segment) for segment in collection.snapshot().segments]
+        assert all(size > sum(sizes[at + 1 :]) for at, size in enumerate(sizes))
+
+    assert sum(compiled) <= len(engine) * (1 + math.log2(128))
+
+
 def test_the_dead_do_not_pile_up() -> None:
     engine = Engine()
     for turn in range(60):
@@ -66,8 +79,8 @@ def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pyt
         return merge(*segments)
 
     monkeypatch.setattr(collection, "_merge", slowly)
-    engine.subscribe_many([(n, "v = 1") for n in range(40)])
-    engine.subscribe_many([(n, "v = 1") for n in range(40, 60)])
+    engine.subscribe_many([(n, "v = 1") for n in range(30)])
+    engine.subscribe_many([(n, "v = 1") for n in range(30, 60)])
     assert begun.wait(30)
 
     engine.unsubscribe(3)  # dies in what is being merged

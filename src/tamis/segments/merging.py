@@ -1,7 +1,8 @@
 """Which segments are merged, into what, and how the result takes their place.
 
-As in a log-structured store, a segment is merged into its elder neighbour if that one is of similar size, or if more of
-either are dead than alive. Merging takes no lock: whoever died meanwhile is buried again in the new segment.
+As in a log-structured store: a segment is merged with all younger ones once these together are as large, so that it at
+least doubles, and those left are each larger than all younger ones together, few in number. Two neighbours are merged
+if more of either are dead than alive. Merging takes no lock: whoever died meanwhile is buried again in the new segment.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import pyarrow as pa
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Segment
 
-__all__ = ["LARGEST", "QUICK", "merge", "next_pair", "take_the_place"]
+__all__ = ["LARGEST", "QUICK", "merge", "next_run", "take_the_place"]
 
 Longs = npt.NDArray[np.int64]
 Compile = Callable[[IdColumn, pa.Array, Longs], Compiled]
@@ -24,19 +25,25 @@ QUICK = 20_000
 """Merges of up to so many subscriptions are done at once; larger ones in the background."""
 LARGEST = 1 << 20
 """Segments of this size are not merged any further."""
-_RATIO = 3
-"""A segment is merged into its elder if that one is at most so many times as large."""
 
 
-def next_pair(segments: Sequence[Segment], most: int, busy: Collection[IdIndex]) -> int | None:
-    """The first of two neighbours worth merging, of at most so many subscriptions, that nobody is busy with."""
-    for at in range(len(segments) - 2, -1, -1):
-        elder, younger = segments[at : at + 2]
-        similar = len(elder) <= _RATIO * len(younger) or elder.dead > len(elder) or younger.dead > len(younger)
-        free = elder.index not in busy and younger.index not in busy
-        if similar and free and len(elder) + len(younger) <= most:
-            return at
+def next_run(segments: Sequence[Segment], most: int, busy: Collection[IdIndex]) -> slice | None:
+    """Neighbours worth merging, of at most so many subscriptions, that nobody is busy with."""
+    runs = [slice(at, len(segments)) for at in range(len(segments) - 1) if _outgrown(segments[at:])]
+    runs += [slice(at, at + 2) for at in range(len(segments) - 1) if any(map(_worn, segments[at : at + 2]))]
+    for run in runs:
+        found = segments[run]
+        if sum(map(len, found)) <= most and not any(one.index in busy for one in found):
+            return run
     return None
+
+
+def _outgrown(segments: Sequence[Segment]) -> bool:
+    return len(segments[0]) <= sum(map(len, segments[1:]))
+
+
+def _worn(segment: Segment) -> bool:
+    return segment.dead > len(segment)
 
 
 def merge(segments: Sequence[Segment], compile: Compile) -> Segment:

@@ -214,24 +214,24 @@ class Subscriptions:
         self._settle()
 
     def _settle(self) -> None:
-        """Drop empty segments, then merge neighbours of similar size: small ones at once, one large pair apart."""
+        """Drop empty segments, then merge those that `merging` names: small ones at once, one large run apart."""
         self._segments = tuple(segment for segment in self._segments if len(segment))
-        while (at := merging.next_pair(self._segments, merging.QUICK, self._busy)) is not None:
-            merged = self._merge(*self._segments[at : at + 2])
-            self._segments = (*self._segments[:at], merged, *self._segments[at + 2 :])
-        at = merging.next_pair(self._segments, merging.LARGEST, self._busy) if self._merging is None else None
-        if at is not None:
-            pair = self._claim(self._segments[at : at + 2])
-            self._merging = threading.Thread(target=self._merge_apart, args=pair, daemon=True)
+        while (run := merging.next_run(self._segments, merging.QUICK, self._busy)) is not None:
+            merged = self._merge(*self._segments[run])
+            self._segments = (*self._segments[: run.start], merged, *self._segments[run.stop :])
+        run = merging.next_run(self._segments, merging.LARGEST, self._busy) if self._merging is None else None
+        if run is not None:
+            claimed = self._claim(self._segments[run])
+            self._merging = threading.Thread(target=self._merge_apart, args=claimed, daemon=True)
             self._merging.start()
 
     def _merge(self, *segments: Segment) -> Segment:
         return merging.merge(segments, self._compile)
 
-    def _merge_apart(self, *pair: Segment) -> None:
+    def _merge_apart(self, *claimed: Segment) -> None:
         done = False
         try:
-            self._renew(pair)
+            self._renew(claimed)
             done = True
         finally:
             with self._lock:
