@@ -49,9 +49,8 @@ def make_history(dice: Dice) -> History:
 def make_tuning(dice: Dice) -> Tuning:
     return replace(
         DEFAULT,
-        probe_ns=dice.one((40.0, -1e9, 1e9)),
-        crowded=dice.one((8, 0, 1)),
-        enough=dice.one((2048, 1, 10**9)),
+        probe_ns=dice.one((30.0, -1e9, 0.0, 1e9)),
+        verify_ns=dice.one((8.0, 0.0, 1e9)),
         rare=dice.one((0.08, 0.0, 1.1)),
         members=dice.one((DEFAULT.members, 2, 3, 64)),
         most_slots=dice.one((170, 0, 1, 2)),

@@ -9,8 +9,8 @@ from tamis.segments.tuning import Tuning
 from tests.conformance.histories import History, histories, replay
 
 TUNINGS = {
-    "everything with an equality in clusters": Tuning(probe_ns=-1e9, enough=1, crowded=0),
-    "one column per cluster": Tuning(probe_ns=-1e9, enough=10**9),
+    "everything with an equality in clusters": Tuning(probe_ns=-1e9),
+    "one column per cluster": Tuning(probe_ns=0, verify_ns=0),
     "tiny blocks and sparse bases": Tuning(probe_ns=1e9, members=2, few=0, spacing=2, sparse=1),
     "no block is good enough": Tuning(probe_ns=1e9, most_slots=0, members=3, sparse=10**9),
     "one base per code": Tuning(probe_ns=1e9, few=10**9, share=0, rare=1.1, members=64),

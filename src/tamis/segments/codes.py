@@ -19,8 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.kernels.numbering import new_table
+from tamis.kernels.strings import Strings, fill_table, find_places
 from tamis.model import Kind, Value
 from tamis.segments.constraints import ANY, CODES, MISSING, Bound, Column, Piece
+from tamis.segments.letters import letters_of
 from tamis.segments.statistics import AttributeStatistics
 
 __all__ = ["AttributeCodes", "Dictionary", "dictionary_of"]
@@ -78,11 +81,12 @@ class Dictionary:
             return 2 * known + 1
         return 2 * bisect_left(self.listed, data) if self.ordered else 0
 
-    def places(self, values: Column) -> Codes:
-        """`place` of a whole column."""
+    def places(self, values: Column, chosen: Codes | None = None) -> Codes:
+        """`place` of a whole column, or of the `chosen` of its values."""
         if isinstance(values, pa.Array):
-            return self._string_places(values)
+            return self._string_places(values, np.arange(len(values), dtype=np.int32) if chosen is None else chosen)
         assert not isinstance(self.constants, pa.Array)
+        values = values if chosen is None else values[chosen]
         if values.dtype == np.int64 and self.constants.dtype == np.int64:
             if self._lookup is not None:
                 low, high = self.constants[0] - 1, self.constants[-1] + 1
@@ -94,17 +98,23 @@ class Dictionary:
             return _places(self._reals, values.astype(np.float64))
         return np.array([self.place(one) for one in values.tolist()], np.int32)
 
-    def _string_places(self, values: pa.Array) -> Codes:
-        found = pc.index_in(values, value_set=self.constants)
-        places = 2 * pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int32) + 1
-        unknown = places < 0
-        if not self.ordered:
-            places[unknown] = 0
-        elif unknown.any():
-            places[unknown] = [
-                2 * bisect_left(self.listed, text) for text in values.filter(pa.array(unknown)).to_pylist()
-            ]
+    def _string_places(self, values: pa.Array, chosen: Codes) -> Codes:
+        known, table = self._hashed
+        places = np.empty(len(chosen), np.int32)
+        find_places(Strings(*letters_of(values)), chosen, known, table, self.ordered, places)
         return places
+
+    @cached_property
+    def _hashed(self) -> tuple[Strings, Codes]:
+        """String constants, and a hash table of them; an empty one where it would not help."""
+        known, table = Strings(*letters_of(self.constants)), new_table(len(self))
+        return known, table if fill_table(known, table) else table[:0]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the constants, and of what was made of them to find them by."""
+        made = self.__dict__.get("_hashed")
+        return int(self.constants.nbytes) + (made[1].nbytes if made is not None else 0)
 
 
 def _all_exact(wholes: npt.NDArray[np.int64]) -> bool:
@@ -160,17 +170,22 @@ class AttributeCodes:
         dictionary = self.dictionaries.get(value.kind)
         return self.base[value.kind] + (dictionary.place(value.data) if dictionary is not None else 0)
 
-    def codes(self, kind: int, values: Column) -> Codes:
-        """The codes of a column of one kind."""
+    def codes(self, kind: int, values: Column, chosen: Codes | None = None) -> Codes:
+        """The codes of a column of one kind, or of the `chosen` of its values."""
         if self.names is not None:
             assert isinstance(values, pa.Array)
+            values = values if chosen is None else values.take(pa.array(chosen))
             encoded = values.dictionary_encode()
             table = np.array([self.names[name] for name in encoded.dictionary.to_pylist()] or [0], np.int32)
             return table[encoded.indices.to_numpy()]
         dictionary = self.dictionaries.get(kind)
         if dictionary is None:
-            return np.full(len(values), self.base[kind], np.int32)
-        return dictionary.places(values) + np.int32(self.base[kind])
+            return np.full(len(values if chosen is None else chosen), self.base[kind], np.int32)
+        return dictionary.places(values, chosen) + np.int32(self.base[kind])
+
+    @property
+    def nbytes(self) -> int:
+        return sum(dictionary.nbytes for dictionary in self.dictionaries.values())
 
     def chances(self, statistics: AttributeStatistics | None) -> npt.NDArray[np.float64]:
         """Per code, how likely an event has it. Without statistics every constant in use is as likely as another."""

@@ -34,16 +34,12 @@ def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events
         parts = batch.parts.get(name)
         if not parts:
             continue
-        if parts[0].whole:
-            codes[:, at] = attribute.codes(parts[0].kind, parts[0].values)
-            continue
-        rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
-        coded = [attribute.codes(part.kind, part.values) for part in parts]
-        found = coded[0] if len(parts) == 1 else np.concatenate(coded)
-        if len(rows) > 1 and (len(parts) > 1 or (rows[1:] == rows[:-1]).any()):
-            made = _scatter_lists(codes[:, at], rows, found, starts, lists, made)
+        coded = [attribute.codes(part.kind, part.column, part.entries) for part in parts]
+        if len(parts) == 1 and _one_each(parts[0]):
+            codes[slice(None) if len(coded[0]) == batch.size else parts[0].rows, at] = coded[0]
         else:
-            codes[rows, at] = found
+            rows = np.concatenate([part.rows for part in parts])
+            made = _scatter_lists(codes[:, at], rows, np.concatenate(coded), starts, lists, made)
     doubtful = np.zeros(batch.size, np.bool_)
     for at, link in enumerate(columns.links, len(columns.attributes)):
         _encode_link(codes[:, at], link, batch, schema, doubtful)
@@ -99,13 +95,16 @@ def _rows(parts: list[Part]) -> set[int]:
     return {int(row) for part in parts for row in part.rows}
 
 
+def _one_each(part: Part) -> bool:
+    """Whether no event has several values."""
+    return part.single or not (part.rows[1:] == part.rows[:-1]).any()
+
+
 def _plain(left: Part, right: Part) -> bool:
     """Whether numpy compares the two columns exactly: numbers of one type, one value per event."""
     for part in (left, right):
         if isinstance(part.values, pa.Array) or part.values.dtype == object or part.kind not in (0, 3):
             return False
-        if len(part.rows) > 1 and (part.rows[1:] == part.rows[:-1]).any():
-            return False
     assert not isinstance(left.values, pa.Array)
     assert not isinstance(right.values, pa.Array)
-    return left.kind is right.kind and left.values.dtype == right.values.dtype
+    return left.kind is right.kind and left.values.dtype == right.values.dtype and _one_each(left) and _one_each(right)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,35 @@ from tamis.segments.constraints import Column
 
 __all__ = ["Batch", "Part", "arrow_rows", "batch_of_arrow", "batch_of_events", "read_row"]
 
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Part:
     """Values of one attribute and kind; `rows` are their events, ascending, repeated where an event has several."""
 
     kind: Kind
-    rows: npt.NDArray[np.int32]
-    values: Column
-    whole: bool = False
-    """Whether every event has just one."""
+    rows: Ints
+    column: Column
+    entries: Ints | None = None
+    """Where in `column` the value of each row is; None if they lie there in order."""
+    single: bool = False
+    """Whether surely no event has several."""
+
+    @cached_property
+    def values(self) -> Column:
+        """The values, one for every row."""
+        if self.entries is None:
+            return self.column
+        return self.column.take(pa.array(self.entries) if isinstance(self.column, pa.Array) else self.entries)
+
+    def select(self, place: Ints) -> Part:
+        """The values of those events whose new number `place` has; -1 for the others."""
+        rows = place[self.rows]
+        kept = np.flatnonzero(rows >= 0).astype(np.int32)
+        entries = kept if self.entries is None else self.entries[kept]
+        return Part(self.kind, rows[kept], self.column, entries, self.single)
 
 
 @dataclass
@@ -43,14 +63,28 @@ class Batch:
     parts: dict[str, list[Part]]
     source: Sequence[Event] | pa.Table
     schema: Schema
+    chosen: Longs | None = None
+    """Where in `source` each event is; None if they lie there in order."""
     _kept: dict[int, Event] = field(default_factory=dict)
 
     def event(self, row: int) -> Event:
+        at = row if self.chosen is None else int(self.chosen[row])
         if not isinstance(self.source, pa.Table):
-            return self.source[row]
+            return self.source[at]
         if row not in self._kept:
-            self._kept[row] = self.schema.event(self.source.slice(row, 1).to_pylist()[0])
+            self._kept[row] = self.schema.event(self.source.slice(at, 1).to_pylist()[0])
         return self._kept[row]
+
+    def select(self, chosen: Longs) -> Batch:
+        """Some events, given in ascending order; no value is copied."""
+        place = np.full(self.size, -1, np.int32)
+        place[chosen] = np.arange(len(chosen), dtype=np.int32)
+        parts = {}
+        for name, listed in self.parts.items():
+            if kept := [part for one in listed if len((part := one.select(place)).rows)]:
+                parts[name] = kept
+        at = chosen if self.chosen is None else self.chosen[chosen]
+        return Batch(len(chosen), parts, self.source, self.schema, at)
 
 
 def batch_of_events(events: Sequence[Event], schema: Schema) -> Batch:
@@ -78,6 +112,11 @@ def _column(data: list[Any], kind: Kind) -> Column:
     column = np.empty(len(data), object)
     column[:] = data
     return column
+
+
+_FITS: dict[type[Domain], Kind] = {
+    Number: Kind.NUMBER, Integer: Kind.NUMBER, String: Kind.STRING, Boolean: Kind.BOOLEAN,
+}  # fmt: skip
 
 
 class _Unsure(Exception):
@@ -143,10 +182,9 @@ def read_row(schema: Schema, raw: Mapping[str, object], row: int) -> Event:
 
 def _flat(prefix: str, table: pa.Table) -> Iterator[tuple[str, pa.Array]]:
     for name, column in zip(table.column_names, table.columns, strict=True):
-        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        whole = pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
         if not name:
             raise _Unsure
+        whole = column.chunk(0) if column.num_chunks == 1 else _joined(column)
         if pa.types.is_struct(whole.type):
             fields = [pc.struct_field(whole, at) for at in range(whole.type.num_fields)]
             yield from _flat(f"{prefix}{name}.", pa.table(fields, [f.name for f in whole.type]))
@@ -154,36 +192,46 @@ def _flat(prefix: str, table: pa.Table) -> Iterator[tuple[str, pa.Array]]:
             yield prefix + name, whole
 
 
+def _joined(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+
+
 def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | None:
-    rows = np.arange(len(column), dtype=np.int32)
-    size, several = len(column), pa.types.is_nested(column.type)
+    parents = None
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        rows = pc.list_parent_indices(column).to_numpy().astype(np.int32)
+        parents = pc.list_parent_indices(column).to_numpy().astype(np.int32)
         column = pc.list_flatten(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    whole = len(column) == size and not several and not column.null_count
-    if column.null_count:
-        present = pc.is_valid(column)
-        rows = rows[present.to_numpy(zero_copy_only=False)]
-        column = column.filter(present)
-    if not len(column):
+    present = _present(column)
+    if not len(present):
         return None
     if domain is None:
         raise _Unsure
-    kind, values = _read_values(column)
-    _judge(kind, values, domain)
-    return Part(kind, rows, values, whole)
+    kind, values = _read_values(column, present)
+    rows = present if parents is None else parents[present]
+    part = Part(kind, rows, values, present if len(values) > len(present) else None, single=parents is None)
+    _judge(part, domain)
+    return part
 
 
-def _read_values(column: pa.Array) -> tuple[Kind, Column]:
+def _present(column: pa.Array) -> Ints:
+    """The entries that are not null."""
+    if not column.null_count:
+        return np.arange(len(column), dtype=np.int32)
+    return np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)).astype(np.int32)
+
+
+def _read_values(column: pa.Array, present: Ints) -> tuple[Kind, Column]:
+    """The values that are present; strings with the nulls between them, as leaving these out would copy the others."""
     of = column.type
     if pa.types.is_boolean(of):
-        return Kind.BOOLEAN, column.to_numpy(zero_copy_only=False).astype(np.int64)
+        return Kind.BOOLEAN, column.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_integer(of) and not pa.types.is_uint64(of):
-        return Kind.NUMBER, column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        return Kind.NUMBER, _numbers(column, present).astype(np.int64, copy=False)
     if pa.types.is_floating(of):
-        reals = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        reals = _numbers(column, present).astype(np.float64)
         if not np.isfinite(reals).all():
             raise _Unsure
         return Kind.NUMBER, reals
@@ -196,20 +244,27 @@ def _read_values(column: pa.Array) -> tuple[Kind, Column]:
     raise _Unsure
 
 
-def _judge(kind: Kind, values: Column, domain: Domain) -> None:
+def _numbers(column: pa.Array, present: Ints) -> npt.NDArray[Any]:
+    if not column.null_count:
+        return column.to_numpy(zero_copy_only=False)
+    held = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())
+    return held[column.offset : column.offset + len(column)][present]
+
+
+def _judge(part: Part, domain: Domain) -> None:
     """Let pass what the domain surely holds."""
     if isinstance(domain, Untyped):
         return
-    fits = {Number: Kind.NUMBER, String: Kind.STRING, Boolean: Kind.BOOLEAN, Integer: Kind.NUMBER}
-    if isinstance(domain, Timestamp) or (not isinstance(domain, Finite) and fits[type(domain)] is not kind):
+    if isinstance(domain, Finite):
+        if part.kind is not Kind.STRING or not domain.rank.keys() >= set(pc.unique(part.values).to_pylist()):
+            raise _Unsure
+    elif isinstance(domain, Timestamp) or _FITS[type(domain)] is not part.kind:
         raise _Unsure
     if isinstance(domain, Integer):
-        whole = not isinstance(values, pa.Array) and values.dtype == np.int64
-        if not whole or (domain.min is not None and values.min() < domain.min):
+        numbers = part.values
+        if isinstance(numbers, pa.Array) or numbers.dtype != np.int64:
             raise _Unsure
-        if domain.max is not None and values.max() > domain.max:
+        if domain.min is not None and numbers.min() < domain.min:
             raise _Unsure
-    if isinstance(domain, Finite) and not (
-        isinstance(values, pa.Array) and set(domain.names).issuperset(pc.unique(values).to_pylist())
-    ):
-        raise _Unsure
+        if domain.max is not None and numbers.max() > domain.max:
+            raise _Unsure

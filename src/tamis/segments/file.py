@@ -33,6 +33,7 @@ from tamis.segments.coding import Columns
 from tamis.segments.constraints import Slot
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.intervals import FiniteCodes
+from tamis.segments.letters import letters_of
 from tamis.segments.segment import Segment
 from tamis.store.atomic import why, write_atomically
 
@@ -112,9 +113,7 @@ def _add_strings(arrays: dict[str, Array], name: str, column: pa.Array) -> None:
     whole = pa.concat_arrays([column.cast(pa.large_string())])
     valid = whole.is_valid().to_numpy(zero_copy_only=False)
     filled = whole.fill_null("")
-    _, offsets, data = filled.buffers()
-    starts = np.frombuffer(offsets, np.int64)[filled.offset : filled.offset + len(filled) + 1]
-    text = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    starts, text = letters_of(filled)
     arrays[f"{name}.starts"] = starts - starts[0]
     arrays[f"{name}.bytes"] = text[starts[0] : starts[-1]]
     arrays[f"{name}.valid"] = np.packbits(valid, bitorder="little")

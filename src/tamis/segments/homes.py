@@ -22,6 +22,7 @@ from tamis.kernels.conjunctions import Intervals, assign_blocks
 from tamis.kernels.numbering import grouped, numbered, ranked
 from tamis.kernels.points import MOST_POINTS, Points, Slots, find_points, pack_keys, set_keys
 from tamis.segments.coding import Columns
+from tamis.segments.encoding import TRUE
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import Tuning
 
@@ -29,6 +30,8 @@ __all__ = ["Access", "Homes", "choose_homes", "slots_of"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
+Reals = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 COMMON = "no cluster is cheaper: their equalities are common, or they have none"
 FEW_SHARE = "too few use the same attributes to fill a block"
@@ -71,8 +74,8 @@ def choose_homes(
     shared = owners > 1
     widths = np.array([max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()], np.int64)
     points = _points(columns, intervals, statistics)
-    level = _levels(points, widths, tuning)
-    accesses, left = _open_accesses(points, level, widths, intervals, tuning)
+    costs = _Costs(columns, intervals, points, tuning)
+    accesses, left = _open_accesses(points, _levels(points, widths, costs), widths, shared, costs)
     slots = len(columns.slot_column)
     single, sparse = _fill_blocks(intervals, points, left[~shared[left]], slots, tuning)
     group, sparse_too = _fill_blocks(intervals, points, left[shared[left]], slots, tuning)
@@ -98,21 +101,61 @@ def _points(columns: Columns, intervals: Intervals, statistics: Statistics | Non
     return found
 
 
-def _levels(points: Points, widths: Longs, tuning: Tuning) -> Ints:
-    """How many of its rarest equalities file each conjunction: as many as thin out crowded keys, if others agree."""
+class _Costs:
+    """What an event pays for conjunctions, in nanoseconds, by where they live."""
+
+    def __init__(self, columns: Columns, intervals: Intervals, points: Points, tuning: Tuning) -> None:
+        self._intervals, self._points, self.tuning = intervals, points, tuning
+        self._lengths = np.diff(intervals.start)
+        codes = np.r_[[held.last for held in columns.attributes.values()], np.full(len(columns.links), TRUE)]
+        self._codes = codes[columns.slot_column]
+        of, first = numbered(points.column[0].astype(np.int64) + 1 << 32 | points.code[0])
+        self._leads = 1 / np.bincount(of, minlength=len(first))[of]  # per conjunction, its part in a leading equality
+
+    def candidates(self, members: Longs, level: int) -> Reals:
+        """Of each member, its verification if the event has all the `level` codes of its key."""
+        rest = self._lengths[members] - level
+        return self._points.chance[:level, members].prod(axis=0) * self.tuning.verify_ns * (1 + rest / 2)
+
+    def cluster(self, members: Longs, level: int) -> float:
+        """Of a cluster: a probe, and whoever shares its key."""
+        return self.tuning.probe_ns + float(self.candidates(members, level).sum())
+
+    def blocks(self, members: Longs) -> float:
+        """Of full blocks: every slot, but in a block whose leading equalities all fail only the first."""
+        tuning = self.tuning
+        slots, shares = self._slots(members)
+        codes, toggles = self._codes[slots], 2 * shares * tuning.members
+        bases_everywhere = (codes <= tuning.few) & (codes * tuning.share <= toggles)
+        chance = float(self._points.chance[0, members].mean())
+        leads = float(self._leads[members].mean()) * tuning.members
+        alive = min(1.0, leads * chance) if chance < tuning.rare else 1.0
+        slots_ns = float(np.where(bases_everywhere, tuning.and_ns, tuning.flip_ns).sum())
+        return len(members) / tuning.members * (tuning.block_ns + slots_ns * alive)
+
+    def _slots(self, members: Longs) -> tuple[Ints, Reals]:
+        """The slots that a block of these conjunctions would use, and intervals per member in each, from a sample."""
+        chosen = members[:: max(1, len(members) // _SAMPLE)]
+        lengths = self._lengths[chosen]
+        skipped = self._intervals.start[chosen] - (np.cumsum(lengths) - lengths)
+        at = np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))
+        found, counts = np.unique(self._intervals.slot[at], return_counts=True)
+        return found, counts / len(chosen)
+
+
+def _levels(points: Points, widths: Longs, costs: _Costs) -> Ints:
+    """How many of its rarest equalities file each conjunction: one more where a further probe costs an event less than
+    the candidates it spares, over all with the same set of columns."""
     level = (points.column[0] >= 0).astype(np.int32)
     bits = np.r_[widths, 0]
     for wanted in (1, 2) if len(widths) < _MOST_COLUMNS else ():
         here = np.nonzero((level == wanted) & (points.column[wanted] >= 0))[0]
-        total = bits[points.column[: wanted + 1, here]].sum(axis=0)
-        here = here[total <= _KEY_BITS]
+        here = here[bits[points.column[: wanted + 1, here]].sum(axis=0) <= _KEY_BITS]
         if not len(here):
             return level
-        of, groups = _sets(points, here, wanted, len(widths))
-        sizes, keys = np.bincount(of, minlength=groups), _distinct_keys(points, here, wanted, widths, of, groups)
-        here = here[(sizes / np.maximum(keys, 1))[of] > tuning.crowded]
         of, groups = _sets(points, here, wanted + 1, len(widths))
-        level[here[np.bincount(of, minlength=groups)[of] >= tuning.enough]] = wanted + 1
+        spared = costs.candidates(here, wanted) - costs.candidates(here, wanted + 1)
+        level[here[(np.bincount(of, spared, groups) > costs.tuning.probe_ns)[of]]] = wanted + 1
     return level
 
 
@@ -124,58 +167,40 @@ def _sets(points: Points, chosen: Longs, level: int, columns: int) -> tuple[Ints
     return numbers, len(first)
 
 
-def _distinct_keys(points: Points, chosen: Longs, level: int, widths: Longs, of: Ints, groups: int) -> Longs:
-    """About how many keys each set of columns has (a collision only blurs it)."""
-    keys = np.empty(len(chosen), np.uint64)
-    pack_keys(points, chosen, level, widths, keys)
-    mixed = (keys * np.uint64(_ODD) + of.astype(np.uint64)) & np.uint64(_POSITIVE)
-    _, first = numbered(mixed.view(np.int64))
-    return np.bincount(of[first], minlength=groups)
-
-
 def _open_accesses(
-    points: Points, level: Ints, widths: Longs, intervals: Intervals, tuning: Tuning
+    points: Points, level: Ints, widths: Longs, shared: Flags, costs: _Costs
 ) -> tuple[list[Access], Longs]:
-    """The sets of columns worth a cluster, and the conjunctions that are left for blocks."""
+    """The sets of columns worth a cluster, and the conjunctions that are left for blocks.
+
+    A block that is not full costs as much as one that is: what is left is weighed again until nothing more is spared.
+    """
     accesses: list[Access] = []
-    left = [np.nonzero(level == 0)[0]]
+    undecided = []
     for wanted in (1, 2, 3):
         here = np.nonzero(level == wanted)[0]
         starts, order = grouped(*_sets(points, here, wanted, len(widths)))
         for first, last in pairwise(starts.tolist()):
             members = here[order[first:last]]
-            cluster = _cluster_ns(points, members, wanted, intervals, tuning)
-            block = _block_ns(points, members, intervals, tuning)
-            if cluster < block:
-                why = f"about {cluster:,.0f} ns per event, and {block:,.0f} ns in blocks"
+            undecided.append((wanted, members, costs.cluster(members, wanted), costs.blocks(members)))
+    while True:
+        left = np.concatenate([np.nonzero(level == 0)[0], *(members for _, members, _, _ in undecided)])
+        emptier = _room(shared[left], costs.tuning) / max(len(left), 1)
+        rest = []
+        for wanted, members, cluster, blocks in undecided:
+            if cluster < blocks * emptier:
+                why = f"about {cluster:,.0f} ns per event, and {blocks * emptier:,.0f} ns in blocks"
                 accesses.append(_access(points, members, wanted, widths, why))
             else:
-                left.append(members)
-    return accesses, np.sort(np.concatenate(left))
+                rest.append((wanted, members, cluster, blocks))
+        if len(rest) == len(undecided):
+            return accesses, np.sort(left)
+        undecided = rest
 
 
-def _cluster_ns(points: Points, members: Longs, level: int, intervals: Intervals, tuning: Tuning) -> float:
-    """What an event pays for these members in a cluster: a probe, and the verification of whoever shares its key."""
-    candidates = float(points.chance[:level, members].prod(axis=0).sum())
-    rest = float((intervals.start[members + 1] - intervals.start[members]).mean()) - level
-    return tuning.probe_ns + candidates * tuning.verify_ns * (1 + rest / 2)
-
-
-def _block_ns(points: Points, members: Longs, intervals: Intervals, tuning: Tuning) -> float:
-    """What it pays for them in blocks: every slot, but in a block whose leading equalities all fail only the first."""
-    slots = _union_size(intervals, members)
-    chance = float(points.chance[0, members].mean())
-    leads = len(np.unique(points.code[0, members])) / len(members) * tuning.members
-    alive = min(1.0, leads * chance) if chance < tuning.rare else 1.0
-    return len(members) / tuning.members * (2 + slots * alive) * tuning.and_ns
-
-
-def _union_size(intervals: Intervals, members: Longs) -> int:
-    """About how many slots a block of these conjunctions would use: those of a sample."""
-    step = max(1, len(members) // _SAMPLE)
-    return len(
-        {slot for c in members[::step].tolist() for slot in intervals.slot[intervals.start[c] : intervals.start[c + 1]]}
-    )
+def _room(shared: Flags, tuning: Tuning) -> int:
+    """How many conjunctions would fit in the blocks that these take."""
+    blocks = -(-np.bincount(shared, minlength=2) // tuning.members)
+    return int(blocks.sum()) * tuning.members
 
 
 def _access(points: Points, members: Longs, level: int, widths: Longs, why: str) -> Access:

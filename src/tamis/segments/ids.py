@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from tamis.kernels.numbering import sorted_hashes
 from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
+from tamis.segments.letters import letters_of
 
 __all__ = ["IdColumn", "IdIndex", "hash_texts"]
 
@@ -126,12 +127,9 @@ class IdColumn(Sequence[SubscriptionId]):
 
 def hash_texts(texts: pa.Array, skipped: int = 0) -> Hashes:
     """A hash of each text of a column of large strings, without its first bytes."""
-    _, offsets, data = texts.buffers()
     found = np.empty(len(texts), np.uint64)
-    if len(texts):
-        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        bytes_ = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-        hash_spans(bytes_, np.minimum(ends[:-1] + skipped, ends[1:]), ends[1:].copy(), found)
+    ends, data = letters_of(texts)
+    hash_spans(data, np.minimum(ends[:-1] + skipped, ends[1:]), ends[1:].copy(), found)
     return found
 
 

@@ -28,6 +28,7 @@ from tamis.model import Boolean, Finite, Integer, Kind, Number, Operator, Predic
 from tamis.model.values import string
 from tamis.segments.constraints import ANY, CODES, MISSING, Bound, Piece, Pieces, Slot
 from tamis.segments.intervals import NOTHING
+from tamis.segments.letters import letters_of
 
 __all__ = ["Reading", "read_texts"]
 
@@ -75,7 +76,8 @@ class _Reader:
     def read_flat_texts(self) -> None:
         if not self.count:
             return
-        starts, self.bytes = _buffers(self.texts)
+        ends, self.bytes = letters_of(self.texts)
+        starts = ends.astype(np.int64)
         room = int(starts[-1] - starts[0]) // 2 + 2
         tests, names = lexing.new_tests(room), lexing.new_names(room)
         number, known = lexing.read_flat(self.bytes, starts, tests, names, self.odd)
@@ -241,14 +243,6 @@ class _Reader:
                     further.append(row)
         owners = np.r_[np.arange(self.count), np.array(further, np.int64)]
         return Reading(self.pieces, owners, np.r_[self.dead, np.zeros(len(further), np.bool_)], rejected)
-
-
-def _buffers(texts: pa.Array) -> tuple[Rows, npt.NDArray[np.uint8]]:
-    wide = pa.types.is_large_string(texts.type)
-    _, offsets, data = texts.buffers()
-    width = np.int64 if wide else np.int32
-    starts = np.frombuffer(offsets, width)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    return starts, np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
 
 
 def _all_within(column: npt.NDArray[np.int64], domain: Integer | Any) -> bool:

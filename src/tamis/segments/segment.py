@@ -107,6 +107,7 @@ class Segment:
         layout = self.layout
         arrays = [*layout.blocks, *layout.clusters, *layout.places, layout.block_sizes, layout.canon, layout.linked]
         index = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        index += sum(codes.nbytes for codes in layout.columns.attributes.values())
         ids = self.index.hashes.nbytes + self.index.rows.nbytes + self.sequence.nbytes
         return {"index_bytes": index, "id_bytes": ids}
 

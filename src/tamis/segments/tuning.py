@@ -13,16 +13,16 @@ __all__ = ["DEFAULT", "Tuning"]
 class Tuning:
     """Costs are rough; what matters is their ratios."""
 
-    probe_ns: float = 20.0
+    probe_ns: float = 30.0
     """Looking up one key in an access cluster."""
     verify_ns: float = 8.0
     """Verifying one candidate."""
-    and_ns: float = 60.0
-    """One slot of one block."""
-    crowded: int = 8
-    """More members than this under the average key make it worth looking at one more column."""
-    enough: int = 2048
-    """Fewer members do not open a finer access of their own."""
+    block_ns: float = 60.0
+    """A block, besides its slots."""
+    and_ns: float = 15.0
+    """A slot of a block that has a base at each code,"""
+    flip_ns: float = 90.0
+    """and one where bits must be flipped first."""
     rare: float = 0.08
     """An equality this rare leads the order in blocks, so that whole blocks drop out."""
     members: int = MEMBERS

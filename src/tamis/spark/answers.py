@@ -20,7 +20,7 @@ from tamis.spark.build import open_entries
 from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT
 from tamis.spark.manifest import Entry, Manifest
 from tamis.spark.routing import Router
-from tamis.spark.segment_store import Opened, read_batch, select_events
+from tamis.spark.segment_store import Opened, read_batch
 from tamis.spark.shapes import Found, counted, in_lists, in_pieces
 from tamis.spark.storage import Root
 from tamis.spark.tally import Tally
@@ -113,7 +113,7 @@ class _Matching:
         return [
             _Asked(segment, batch, None)
             if len(rows) > (1 - _SPARE) * batch.size
-            else _Asked(segment, select_events(batch, rows), rows)
+            else _Asked(segment, batch.select(rows), rows)
             for segment, (_, rows) in zip(opened, chosen, strict=True)
         ]
 

@@ -15,7 +15,7 @@ from tamis.errors import EventError, LimitError, SegmentError, TamisError
 from tamis.model import Event, Schema
 from tamis.segments import file as segments
 from tamis.segments.collection import Collection
-from tamis.segments.events import Batch, Part, batch_of_arrow, batch_of_events
+from tamis.segments.events import Batch, batch_of_arrow, batch_of_events
 from tamis.segments.file import save_segment
 from tamis.segments.ids import IdColumn
 from tamis.segments.segment import Segment, compile_segment
@@ -23,7 +23,7 @@ from tamis.segments.statistics import Statistics
 from tamis.spark.checks import certain, leaves
 from tamis.spark.events import raw_events
 
-__all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "read_batch", "select_events", "write_segment"]
+__all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "read_batch", "write_segment"]
 
 Longs = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.integer]
@@ -131,21 +131,3 @@ def _read_each(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Iterato
             yield schema.event(raw)
         except (EventError, LimitError) as error:
             raise EventError(f"event {event_ids[row]}: {error}; let validate sort out such events first") from None
-
-
-def select_events(batch: Batch, chosen: Longs) -> Batch:
-    """Some events of a batch, in ascending order."""
-    place = np.full(batch.size, -1, np.int32)
-    place[chosen] = np.arange(len(chosen), dtype=np.int32)
-    selected = {name: [_select(part, place) for part in listed] for name, listed in batch.parts.items()}
-    parts = {name: kept for name, listed in selected.items() if (kept := [one for one in listed if len(one.rows)])}
-    source = batch.source
-    few = source.take(pa.array(chosen)) if isinstance(source, pa.Table) else [source[row] for row in chosen.tolist()]
-    return Batch(len(chosen), parts, few, batch.schema)
-
-
-def _select(part: Part, place: npt.NDArray[np.int32]) -> Part:
-    rows = place[part.rows]
-    kept = rows >= 0
-    values = part.values.filter(pa.array(kept)) if isinstance(part.values, pa.Array) else part.values[kept]
-    return Part(part.kind, rows[kept], values, part.whole)
