@@ -19,11 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchmarks import reference
 from benchmarks.loads import load
-from tamis import Engine
+from tamis import Engine, Schema
 from tamis.kernels.rows import writing_speed
+from tamis.model import String
+from tamis.model.schema import Attribute
 from tamis.workloads.blocks import Workload
 from tamis.workloads.lesub import LeSub
 from tamis.workloads.light import Light
@@ -155,6 +158,24 @@ def selective(sizes: tuple[int, ...], events: int, batches: int = 20) -> None:
             compare(f"LeSub p=1 {size:,}: against C++ quarantining", quarantining, runs[size], ">= 1", note)
     small, large = sizes[0], sizes[-1]
     compare(f"LeSub p=1 {small:,} → {large:,}: growth of time per event", runs[large], runs[small], "< 3")
+
+
+def constants(sizes: tuple[int, ...], events: int) -> None:
+    """Everybody waits for another string: finding it among all of them should hardly depend on how many there are."""
+    schema = Schema(attributes={"sku": Attribute("sku", String())})
+    runs = {}
+    for size in sizes:
+        numbers = pa.array(np.arange(size)).cast(pa.string())
+        engine = Engine(schema)
+        engine.subscribe_many(pa.table({
+            "id": np.arange(size), "expression": pc.binary_join_element_wise("sku = 'item-", numbers, "'", "")
+        }))  # fmt: skip
+        asked = pa.array(np.random.default_rng(SEED).integers(0, 2 * size, events)).cast(pa.string())
+        batch = pa.table({"sku": pc.binary_join_element_wise("item-", asked, "")})
+        runs[size] = per_event(timed(lambda held=engine, given=batch: held.match_many(given)), events)  # type: ignore[misc]
+    small, large = sizes[0], sizes[-1]
+    note = f"{runs[large].best * 1e6:.2f} µs/event"
+    compare(f"sku = '…' {small:,} → {large:,}: growth of time per event", runs[large], runs[small], "", note)
 
 
 def light(subscriptions: int, events: int, slow_events: int) -> None:
@@ -324,6 +345,7 @@ def main() -> None:
     dense(1_000_000 // scale, 1_000 // scale, 20)
     mixed(800_000 // scale, 1_000)
     selective((100_000 // scale, 800_000 // scale) if quick else (100_000, 800_000, 3_200_000), 1_000)
+    constants((10_000 // scale, 1_000_000 // scale), 1_000)
     light(100_000 // scale, 1_000, 20)
     churn(1_000_000 // scale, 1_000, ">= 0.7")
     churn(1_000_000 // scale, 200)  # five times as many writes, of a fifth of the size

@@ -50,7 +50,7 @@ class Matches:
 
     def for_event(self, row: int) -> list[SubscriptionId]:
         """The ids that event `row` satisfied."""
-        return [self.ids[code] for code in self._row(row)]
+        return self.ids.listed(self._row(row))
 
     def bitmap(self, row: int) -> BitMap:
         """The event's answer as a compressed bitmap of codes (positions in `ids`), to count or intersect unlisted."""
@@ -59,7 +59,7 @@ class Matches:
     def to_arrow(self) -> pa.Table:
         """Columns `event` (row number) and `subscription` (id), one row per match."""
         events = np.repeat(np.arange(len(self), dtype=np.int64), self.counts())
-        return pa.table({"event": events, "subscription": self.ids.column(self.codes.astype(np.int64))})
+        return pa.table({"event": events, "subscription": self.ids.column(self.codes)})
 
     def _row(self, row: int) -> npt.NDArray[np.integer]:
         if not 0 <= row < len(self):

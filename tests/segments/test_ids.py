@@ -6,7 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis import OptionError, Schema
 from tamis.segments.ids import IdColumn, IdIndex, hash_id
+from tamis.segments.registry import SegmentIds
+from tamis.segments.segment import compile_segment
 
 WHOLES = [0, 1, -1, 2**63 - 1, -(2**63), 12345]
 TEXTS = ["", "a", "i1", "1", "é", "id-12345", "\0"]
@@ -56,3 +59,28 @@ def test_columns_of_different_kinds_are_joined_with_marks() -> None:
     joined = IdColumn.concat([IdColumn.of(WHOLES), IdColumn.of(TEXTS), IdColumn(pa.array([None], pa.int64()))])
 
     assert joined.listed() == [*WHOLES, *TEXTS, None]
+
+
+@pytest.mark.parametrize("names", [("wholes",), ("texts", "wholes"), ("wholes", "texts", "huge")])
+def test_codes_of_several_segments_are_listed_in_their_order(names: tuple[str, ...]) -> None:
+    schema, bases, held = Schema(open=True), [], []
+    for at, name in enumerate(names):
+        ids = IdColumn.of(COLUMNS[name])
+        bases.append(64 * at)
+        held.append(compile_segment(ids, pa.array(["a = 1"] * len(ids)), schema).segment)
+    found = SegmentIds(held, bases)
+    living = np.concatenate([segment.living + base for segment, base in zip(held, bases, strict=True)])
+
+    assert len(living) == sum(len(COLUMNS[name]) for name in names)
+    for codes in (living, np.tile(living[::-1], 20), living[:1], living[:0]):
+        listed = [found[code] for code in codes.tolist()]
+        assert found.listed(codes.astype(np.int32)) == listed
+        if names == ("wholes",) and len(codes):
+            assert found.column(codes).to_pylist() == listed
+
+
+def test_no_arrow_column_holds_ids_of_both_kinds() -> None:
+    segment = compile_segment(IdColumn.of([*WHOLES, *TEXTS]), pa.array(["a = 1"] * 13), Schema(open=True)).segment
+
+    with pytest.raises(OptionError, match="fit no Arrow type"):
+        SegmentIds([segment], [0]).column(segment.living)

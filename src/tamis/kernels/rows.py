@@ -206,20 +206,26 @@ def list_members(places: Places, members: Ints, first: int, last: int, base: int
 
 
 @kernel
-def once(canon: Ints, alive: Words, offsets: Longs, rows: Ints, seen: Ints) -> int:
-    """Replace each row by its canon and keep the first of each per event if it lives, in place; the value is how many.
+def once(canon: Ints, alive: Words, base: int, offsets: Longs, rows: Ints, seen: Ints) -> int:
+    """Replace each row of a segment by its canon and keep the first of each per event if it lives, in place.
 
-    `seen` is scratch, one per row, smaller than any event's number at first.
+    The segment's rows are those from `base` on; others stay. The value is how many are left. `seen` is scratch, a zero
+    per row of the segment: nearly all of it is never touched.
     """
     kept = 0
     for event in range(len(offsets) - 1):
         first, last = offsets[event], offsets[event + 1]
         offsets[event] = kept
         for at in range(first, last):
-            row = canon[rows[at]]
-            if seen[row] != event and is_alive(alive, row):
-                seen[row] = event
-                rows[kept] = row
+            row: Any = np.int64(rows[at]) - base
+            if row < 0 or row >= len(canon):
+                rows[kept] = rows[at]
+                kept += 1
+                continue
+            row = np.int64(canon[row])
+            if seen[row] != event + 1 and is_alive(alive, row):
+                seen[row] = event + 1
+                rows[kept] = base + row
                 kept += 1
     offsets[len(offsets) - 1] = kept
     return kept

@@ -42,8 +42,11 @@ class Ids(Protocol):
 
     def __getitem__(self, code: int, /) -> SubscriptionId: ...
 
-    def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
-        """The ids of many codes in Arrow; `OptionError` if no type can hold them."""
+    def listed(self, codes: npt.NDArray[np.integer]) -> list[SubscriptionId]:
+        """The ids of many codes."""
+
+    def column(self, codes: npt.NDArray[np.integer]) -> pa.Array:
+        """The same in Arrow; `OptionError` if no type can hold them."""
 
 
 class Found(NamedTuple):
@@ -66,8 +69,11 @@ class ListedIds:
     def __getitem__(self, code: int) -> SubscriptionId:
         return self._ids[code]
 
-    def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
-        return arrow_ids([self._ids[code] for code in codes.tolist()])
+    def listed(self, codes: npt.NDArray[np.integer]) -> list[SubscriptionId]:
+        return [self._ids[code] for code in codes.tolist()]
+
+    def column(self, codes: npt.NDArray[np.integer]) -> pa.Array:
+        return arrow_ids(self.listed(codes))
 
 
 def arrow_ids(listed: list[SubscriptionId]) -> pa.Array:

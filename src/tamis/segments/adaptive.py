@@ -37,7 +37,7 @@ class Adaptive:
 
     def match_many(self, events: Sequence[Event]) -> Rows:
         found = self._registry.match_many(events)
-        keys = [int(found.ids[code]) for code in found.codes.tolist()]
+        keys = [int(id) for id in found.ids.listed(found.codes)]
         return Rows(found.offsets, np.array(keys, np.int64))
 
     def stats(self) -> MatcherStats:

@@ -61,8 +61,10 @@ class Answering:
         offsets, rows = list_matches(
             [s.layout for s in segments], [events for events, _ in pairs], batch.size, bases, work, threads
         )
-        if any(segment.layout.canon is not None for segment in segments):
-            rows = _once(segments, padded, offsets, rows)
+        for segment, base in zip(segments, bases, strict=True):
+            if segment.layout.canon is not None:
+                seen = np.zeros(segment.rows, np.int32)
+                rows = rows[: once(segment.layout.canon, segment.layout.places.alive, base, offsets, rows, seen)]
         doubtful = [doubts for _, doubts in pairs]
         if any(doubts.any() for doubts in doubtful):
             offsets, rows = self._look_again(segments, bases, batch, doubtful, Answer(offsets, rows, segments, bases))
@@ -86,16 +88,3 @@ class Answering:
 
     def _holds(self, text: str, event: Event) -> bool:
         return any(conjunction_holds(self._schema, one, event) for one in self._parse(text))
-
-
-def _once(segments: Sequence[Segment], padded: list[int], offsets: Longs, rows: Ints) -> Ints:
-    """Each subscription once, by its first row."""
-    canon = np.arange(sum(padded), dtype=np.int32)
-    base = 0
-    for segment, size in zip(segments, padded, strict=True):
-        if segment.layout.canon is not None:
-            canon[base : base + segment.rows] = segment.layout.canon + np.int32(base)
-        base += size
-    alive = [segment.layout.places.alive[: size // 64] for segment, size in zip(segments, padded, strict=True)]
-    kept = once(canon, np.concatenate(alive), offsets, rows, np.full(len(canon), -1, np.int32))
-    return rows[:kept]

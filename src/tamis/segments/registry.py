@@ -61,17 +61,40 @@ class SegmentIds:
         at = bisect_right(self._bases, code) - 1
         return self._segments[at].ids[int(code) - self._bases[at]]
 
-    def column(self, codes: npt.NDArray[np.int64]) -> pa.Array:
-        if not self._segments or not len(codes):
+    def listed(self, codes: npt.NDArray[np.integer]) -> list[SubscriptionId]:
+        """The ids of many codes; what it costs grows with their number, not with that of all ids."""
+        of = self._segments_of(codes)
+        if len(of) and (of == of[0]).all():
+            return self._segments[of[0]].ids.at(codes - self._bases[of[0]])
+        return self._take(codes, of).listed() if len(of) else []
+
+    def column(self, codes: npt.NDArray[np.integer]) -> pa.Array:
+        """The same in Arrow."""
+        if not len(codes):
             return arrow_ids([])
-        starts = np.r_[0, np.cumsum([segment.rows for segment in self._segments])]
-        at = np.searchsorted(self._bases, codes, side="right") - 1
-        rows = codes - np.array(self._bases)[at] + starts[at]
-        found = IdColumn.concat([segment.ids for segment in self._segments]).take(rows)
+        found = self._take(codes, self._segments_of(codes))
         if found.marked:
             return arrow_ids(found.listed())
         fits = pa.types.is_large_string(found.array.type) and found.array.nbytes < _PLAIN_STRING_BYTES
         return found.array.cast(pa.string()) if fits else found.array
+
+    def _segments_of(self, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
+        return np.searchsorted(self._bases, codes, side="right") - 1
+
+    def _take(self, codes: npt.NDArray[np.integer], of: npt.NDArray[np.intp]) -> IdColumn:
+        """Segment by segment, then put in order; `of` is the segment of each code."""
+        order = np.argsort(of, kind="stable")
+        ends = np.searchsorted(of[order], np.arange(len(self._segments) + 1))
+        pieces = [
+            segment.ids.take(codes[order[first:last]].astype(np.int64) - base)
+            for segment, base, first, last in zip(self._segments, self._bases, ends, ends[1:], strict=False)
+            if first < last
+        ]
+        if len(pieces) == 1:
+            return pieces[0]
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return IdColumn.concat(pieces).take(places)
 
 
 class SegmentRegistry:
