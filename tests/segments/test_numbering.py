@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tamis.kernels.numbering import MOST_PROBES, grouped, numbered, ranked, sorted_hashes
+from tamis.kernels.numbering import MOST_PROBES, find_hashes, grouped, numbered, ranked, sorted_hashes
 
 SEED = 5
 
@@ -65,3 +65,17 @@ def test_hashes_come_in_order(hashes: str) -> None:
 
     assert order.tolist() == np.argsort(given, kind="stable").tolist()
     assert (given[order] == found).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 1000])
+@pytest.mark.parametrize("spread", [2**64 - 1, 2**20, 3], ids=["evenly", "all small", "all the same few"])
+def test_hashes_are_found_where_halving_finds_them(count: int, spread: int) -> None:
+    random = np.random.default_rng(SEED)
+    hashes = np.sort(random.integers(0, spread, count, np.uint64))
+    edges = np.array([0, 1, 2**32, 2**63, 2**64 - 1], np.uint64)
+    wanted = np.concatenate([hashes, hashes + np.uint64(1), random.integers(0, spread, 500, np.uint64), edges])
+    places = np.empty(len(wanted), np.int64)
+
+    find_hashes(hashes, wanted, places)
+
+    assert places.tolist() == np.searchsorted(hashes, wanted).tolist()

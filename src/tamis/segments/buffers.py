@@ -21,6 +21,10 @@ _LARGE = 1 << 22
 _SLACK = 4
 """A block so many times as large as the answer is given back to the system."""
 
+_ROOM = 8
+"""A block has an eighth more than was asked for, that a slightly larger answer fits too. Pages that nobody writes to
+take no memory."""
+
 _spare: deque[Ints] = deque(maxlen=1)
 
 
@@ -31,10 +35,14 @@ def answer_buffer(size: int) -> Ints:
     try:
         block = _spare.pop()
     except IndexError:
-        block = np.empty(size, np.int32)
+        block = _fresh(size)
     if not size <= len(block) <= _SLACK * size:
-        block = np.empty(size, np.int32)
+        block = _fresh(size)
     out: Ints = np.frombuffer(block.data, np.int32, size)
     # Every view of `out` holds this base, and nothing but views of it does.
     weakref.finalize(out.base, _spare.append, block).atexit = False
     return out
+
+
+def _fresh(size: int) -> Ints:
+    return np.empty(size + size // _ROOM, np.int32)

@@ -12,7 +12,6 @@ is taken to be as likely as another.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -101,6 +100,23 @@ def _points(columns: Columns, intervals: Intervals, statistics: Statistics | Non
     return found
 
 
+class Groups:
+    """Conjunctions by the set of columns they are filed under: `of[i]` is the group of the i-th."""
+
+    def __init__(self, of: Ints, count: int) -> None:
+        self.of = of
+        self.starts, self.order = grouped(of, count)
+        self.sizes = np.diff(self.starts)
+
+    def sums(self, values: Reals) -> Reals:
+        """Of the values of its members, for each group."""
+        return np.bincount(self.of, values, len(self.sizes)).astype(np.float64, copy=False)
+
+    def places(self, group: int) -> Longs:
+        """Where its members are."""
+        return self.order[self.starts[group] : self.starts[group + 1]]
+
+
 class _Costs:
     """What an event pays for conjunctions, in nanoseconds, by where they live."""
 
@@ -117,30 +133,34 @@ class _Costs:
         rest = self._lengths[members] - level
         return self._points.chance[:level, members].prod(axis=0) * self.tuning.verify_ns * (1 + rest / 2)
 
-    def cluster(self, members: Longs, level: int) -> float:
-        """Of a cluster: a probe, and whoever shares its key."""
-        return self.tuning.probe_ns + float(self.candidates(members, level).sum())
+    def clusters(self, members: Longs, level: int, groups: Groups) -> Reals:
+        """Of each group as a cluster: a probe, and whoever shares its key."""
+        return self.tuning.probe_ns + groups.sums(self.candidates(members, level))
 
-    def blocks(self, members: Longs) -> float:
-        """Of full blocks: every slot, but in a block whose leading equalities all fail only the first."""
+    def blocks(self, members: Longs, groups: Groups) -> Reals:
+        """Of each in full blocks: every slot, but in a block whose leading equalities all fail only the first."""
         tuning = self.tuning
-        slots, shares = self._slots(members)
-        codes, toggles = self._codes[slots], 2 * shares * tuning.members
-        bases_everywhere = (codes <= tuning.few) & (codes * tuning.share <= toggles)
-        chance = float(self._points.chance[0, members].mean())
-        leads = float(self._leads[members].mean()) * tuning.members
-        alive = min(1.0, leads * chance) if chance < tuning.rare else 1.0
-        slots_ns = float(np.where(bases_everywhere, tuning.and_ns, tuning.flip_ns).sum())
-        return len(members) / tuning.members * (tuning.block_ns + slots_ns * alive)
+        chance = groups.sums(self._points.chance[0, members]) / groups.sizes
+        leads = groups.sums(self._leads[members]) / groups.sizes * tuning.members
+        alive = np.where(chance < tuning.rare, np.minimum(1.0, leads * chance), 1.0)
+        return groups.sizes / tuning.members * (tuning.block_ns + self._slots(members, groups) * alive)
 
-    def _slots(self, members: Longs) -> tuple[Ints, Reals]:
-        """The slots that a block of these conjunctions would use, and intervals per member in each, from a sample."""
-        chosen = members[:: max(1, len(members) // _SAMPLE)]
-        lengths = self._lengths[chosen]
-        skipped = self._intervals.start[chosen] - (np.cumsum(lengths) - lengths)
-        at = np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))
-        found, counts = np.unique(self._intervals.slot[at], return_counts=True)
-        return found, counts / len(chosen)
+    def _slots(self, members: Longs, groups: Groups) -> Reals:
+        """The slots that a block of each would use, judged by a sample of its members."""
+        tuning, every = self.tuning, np.maximum(1, groups.sizes // _SAMPLE)
+        rank = np.arange(len(members)) - np.repeat(groups.starts[:-1], groups.sizes)
+        chosen = groups.order[rank % np.repeat(every, groups.sizes) == 0]
+        sample, of = members[chosen], groups.of[chosen]
+        lengths = self._lengths[sample]
+        skipped = self._intervals.start[sample] - (np.cumsum(lengths) - lengths)
+        slot = self._intervals.slot[np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))]
+        pairs, first = numbered(np.repeat(of, lengths) * np.int64(len(self._codes)) + slot)
+        slot, of_pair = slot[first], np.repeat(of, lengths)[first]
+        intervals = np.bincount(pairs, minlength=len(first)) / np.bincount(of, minlength=len(every))[of_pair]
+        codes, toggles = self._codes[slot], 2 * intervals * tuning.members
+        bases_everywhere = (codes <= tuning.few) & (codes * tuning.share <= toggles)
+        ns = np.where(bases_everywhere, tuning.and_ns, tuning.flip_ns)
+        return np.bincount(of_pair, ns, len(every)).astype(np.float64, copy=False)
 
 
 def _levels(points: Points, widths: Longs, costs: _Costs) -> Ints:
@@ -175,13 +195,12 @@ def _open_accesses(
     A block that is not full costs as much as one that is: what is left is weighed again until nothing more is spared.
     """
     accesses: list[Access] = []
-    undecided = []
+    undecided: list[tuple[int, Longs, float, float]] = []
     for wanted in (1, 2, 3):
         here = np.nonzero(level == wanted)[0]
-        starts, order = grouped(*_sets(points, here, wanted, len(widths)))
-        for first, last in pairwise(starts.tolist()):
-            members = here[order[first:last]]
-            undecided.append((wanted, members, costs.cluster(members, wanted), costs.blocks(members)))
+        groups = Groups(*_sets(points, here, wanted, len(widths)))
+        weights = zip(costs.clusters(here, wanted, groups).tolist(), costs.blocks(here, groups).tolist(), strict=True)
+        undecided += [(wanted, here[groups.places(at)], *weight) for at, weight in enumerate(weights)]
     while True:
         left = np.concatenate([np.nonzero(level == 0)[0], *(members for _, members, _, _ in undecided)])
         emptier = _room(shared[left], costs.tuning) / max(len(left), 1)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.kernels.numbering import sorted_hashes
+from tamis.kernels.numbering import find_hashes, sorted_hashes
 from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
 from tamis.segments.letters import letters_of
@@ -193,7 +193,8 @@ class IdIndex:
         found = np.full(len(ids), -1, np.int64)
         if not len(self.hashes):
             return found
-        at = np.searchsorted(self.hashes, ids.hashes)
+        at = np.empty(len(ids), np.int64)
+        find_hashes(self.hashes, ids.hashes, at)
         likely = np.nonzero(self.hashes[np.minimum(at, len(self.hashes) - 1)] == ids.hashes)[0]
         rows = self.rows[at[likely]].astype(np.int64)
         same = self.ids.take(rows).equals(ids.take(likely))
