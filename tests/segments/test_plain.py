@@ -148,3 +148,17 @@ def test_the_work_of_single_events_is_counted() -> None:
     assert {name: after[name] - between[name] for name in after} == {
         name: between[name] - before[name] for name in after
     }
+
+
+def test_the_work_of_an_event_with_more_matches_than_ever_is_counted_once() -> None:
+    engine = Engine(Schema.loads('[attributes]\na = "integer"\nb = "integer"\n'))
+    engine.subscribe_many([(n, f"a = {n}" if n % 2 else f"b > {n}") for n in range(20_000)])
+    counted = []
+    for match in (engine.match, lambda event: engine.match_many([event]).for_event(0)):
+        before = engine.stats()["work"]
+        assert len(match({"a": 7, "b": 19_999})) == 10_001
+        after = engine.stats()["work"]
+        counted.append({name: after[name] - before[name] for name in after})
+
+    assert counted[0] == counted[1]
+    assert counted[0]["probes"] > 0

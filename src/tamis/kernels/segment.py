@@ -17,7 +17,7 @@ from tamis.kernels.clusters import Clusters, match_clusters
 from tamis.kernels.jit import kernel
 from tamis.kernels.rows import SPILL, Places, count_block, count_members, list_block, list_members
 
-__all__ = ["FEW", "Finds", "Parts", "find", "list_found"]
+__all__ = ["FEW", "Finds", "Parts", "Target", "find", "list_found"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -44,6 +44,15 @@ class Finds(NamedTuple):
     kept: Ints  # in the same order, where there are few rows: how many, and the rows
     members: Ints  # of clusters, event by event
     member_start: Longs  # per event, and one more: its first in `members`
+
+
+class Target(NamedTuple):
+    """Where rows go, `base` added to each: event i's to `out` from `at[i]` on, which moves on, up to `end[i]`."""
+
+    base: int
+    out: Ints
+    at: Longs
+    end: Longs
 
 
 @kernel
@@ -80,10 +89,10 @@ def find(
 
 @kernel
 def list_found(
-    parts: Parts, events: Events, first: int, last: int, scratch: Scratch, finds: Finds,
-    base: int, out: Ints, at: Longs, end: Longs,
-) -> None:  # fmt: skip
-    """List what `find` found, `base` added to each row: event i's from `out[at[i]]` on; `at` moves on, up to `end`."""
+    parts: Parts, events: Events, first: int, last: int, scratch: Scratch, finds: Finds, target: Target
+) -> None:
+    """List what `find` found."""
+    base, out, at, end = target
     size = last - first
     used = np.int64(0)
     for block in range(len(parts.block_sizes)):

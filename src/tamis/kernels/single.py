@@ -12,7 +12,7 @@ from tamis.kernels.clusters import Clusters
 from tamis.kernels.jit import allocating, inlined
 from tamis.kernels.memory import flags_at, ints_at, longs_at, shorts_at, table_of, words_at
 from tamis.kernels.rows import Places
-from tamis.kernels.segment import Finds, Parts, find, list_found
+from tamis.kernels.segment import Finds, Parts, Target, find, list_found
 
 __all__ = ["ALIVE", "ANY_DEAD", "IN_ORDER", "Buffers", "match_one", "single_table"]
 
@@ -126,12 +126,13 @@ def match_one(table: Longs) -> int:
         ints_at(table, _OUT), longs_at(table, _AT), longs_at(table, _COUNTS), longs_at(table, _WORK)
     )  # fmt: skip
     at[0], counts[0] = 0, 0
+    probes, candidates = work[0], work[1]
     first = at[0]  # a variable: for a literal Numba would compile everything again
-    if find(parts, events, first, first + 1, scratch, finds, counts, work) < 0:
-        return -1
-    if counts[0] > len(out):
-        return -counts[0] - 2
-    list_found(parts, events, first, first + 1, scratch, finds, first, out, at, counts)
+    found = find(parts, events, first, first + 1, scratch, finds, counts, work)
+    if found < 0 or counts[0] > len(out):
+        work[0], work[1] = probes, candidates  # it will be asked again
+        return -1 if found < 0 else -counts[0] - 2
+    list_found(parts, events, first, first + 1, scratch, finds, Target(first, out, at, counts))
     if counts[0] <= IN_ORDER:
         _order(out, counts[0], longs_at(table, _SEQUENCE), longs_at(table, _KEYS))
     return counts[0]

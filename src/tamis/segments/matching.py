@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tamis.kernels.blocks import Events, scratch_for
 from tamis.kernels.rows import SPILL
-from tamis.kernels.segment import FEW, Finds, find, list_found
+from tamis.kernels.segment import FEW, Finds, Target, find, list_found
 from tamis.segments.buffers import answer_buffer
 from tamis.segments.build import Layout
 
@@ -55,9 +55,9 @@ class _Finder:
         self._finds = Finds(touched, kept[:used].copy(), members[: member_start[-1]].copy(), member_start)
         return members
 
-    def write(self, base: int, out: Ints, at: Longs, end: Longs) -> None:
+    def write(self, target: Target) -> None:
         assert self._finds is not None, "find comes first"
-        list_found(self._parts, self._events, *self._range, self._scratch, self._finds, base, out, at, end)
+        list_found(self._parts, self._events, *self._range, self._scratch, self._finds, target)
 
 
 class _Share:
@@ -94,7 +94,7 @@ class _Share:
         for (first, last), finders in zip(self._stretches, self._found, strict=True):
             at, end = offsets[first:last].copy(), offsets[first + 1 : last + 1]
             for finder, base in zip(finders, bases, strict=True):
-                finder.write(base, out, at, end)
+                finder.write(Target(base, out, at, end))
 
 
 def count_matches(layouts: Sequence[Layout], encoded: Sequence[Events], size: int, work: Work) -> Longs:
