@@ -197,6 +197,21 @@ def test_each_of_several_segments_keeps_what_it_found_in_clusters() -> None:
     assert [set(ids) for ids in engine.match_many(events)] == [set(oracle.match(event)) for event in events]
 
 
+NEGATED = ["a = @b and not (a > @b)", "a = @b and not (a < @b)", "not (a < @b) and not (a > @b)", "not (a <= @b)"]
+
+
+@pytest.mark.parametrize("text", NEGATED)
+@pytest.mark.parametrize("of", [pa.int64(), pa.float64(), pa.timestamp("us"), pa.bool_()], ids=str)
+def test_negated_comparisons_of_attributes_that_no_other_says(text: str, of: pa.DataType) -> None:
+    events = pa.table({"a": pa.array([0, 1, 1, 1, None]).cast(of), "b": pa.array([1, 0, 1, None, 1]).cast(of)})
+    engine, oracle = Engine(), Engine(algorithm="naive")
+    for one in (engine, oracle):
+        one.subscribe("it", text)
+
+    assert list(engine.match_many(events)) == list(oracle.match_many(events))
+    assert [engine.match(event) for event in events.to_pylist()] == list(oracle.match_many(events))
+
+
 def test_stats_say_where_conjunctions_live_and_why() -> None:
     engine = Engine()
     engine.subscribe_many([(n, f"a = {n} and b < {n % 9}") for n in range(5_000)])

@@ -84,3 +84,11 @@ def test_no_arrow_column_holds_ids_of_both_kinds() -> None:
 
     with pytest.raises(OptionError, match="fit no Arrow type"):
         SegmentIds([segment], [0]).column(segment.living)
+
+
+def test_a_buffer_may_end_anywhere_behind_the_last_id() -> None:
+    ends = pa.py_buffer(np.array([0, 1, 3], np.int64).tobytes() + b"+")
+    column = IdColumn(pa.Array.from_buffers(pa.large_string(), 2, [None, ends, pa.py_buffer(b"abb")]))
+
+    assert column.at(np.array([1, 0])) == ["bb", "a"]
+    assert column.hashes.tolist() == [hash_id("a"), hash_id("bb")]

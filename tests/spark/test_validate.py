@@ -210,3 +210,14 @@ def _arrow_fields() -> list[pa.Field]:
         "colour": pa.string(),
     }
     return [pa.field(name, kind) for name, kind in kinds.items()]
+
+
+def test_what_a_null_list_covers_is_nobodys_value() -> None:
+    quantity = pa.ListArray.from_arrays([0, 2, 4, 5], pa.array([1, 2, 0, 101, 7]), mask=pa.array([False, True, False]))
+    rating = pa.StructArray.from_arrays([pa.array([5, 5, 5])], names=["rating"])
+    events = pa.StructArray.from_arrays(
+        [pa.array(["shop"] * 3), rating, quantity], names=["event_type", "seller", "quantity"]
+    )
+
+    assert certain(SCHEMA, events).tolist() == [True, True, True]
+    assert [len(SCHEMA.event(raw).values) for raw in events.to_pylist()] == [3, 2, 3]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.kernels.blocks import Events
-from tamis.model import Operator, Schema, compare
+from tamis.model import TOTAL, Operator, Schema, compare
 from tamis.segments.coding import Columns
 from tamis.segments.constraints import Slot
 from tamis.segments.events import Batch, Part
@@ -21,6 +21,7 @@ FALSE, TRUE = 1, 2
 
 _NUMPY: dict[str, Any] = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal}
 _NUMPY |= {">": np.greater, ">=": np.greater_equal}
+_NUMPY |= {negated: _NUMPY[total] for negated, total in TOTAL.items()}  # numbers and instants have a total order
 
 
 def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events, npt.NDArray[np.bool_]]:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from tamis.errors import EventError, LimitError
 from tamis.model import Boolean, Domain, Event, Finite, Integer, Kind, Number, Schema, String, Timestamp, Untyped
-from tamis.model.events import MAX_VALUES
+from tamis.model.events import MAX_DEPTH, MAX_VALUES
 from tamis.segments.constraints import Column
 
 __all__ = ["Batch", "Part", "arrow_rows", "batch_of_arrow", "batch_of_events", "read_row"]
@@ -138,13 +138,13 @@ def batch_of_arrow(table: pa.Table | pa.RecordBatch, schema: Schema) -> Batch:
             if (part := _read_column(name, column, schema.domain(name))) is not None
         }
         _limit_values(len(table), list(parts.values()))
-    except _Unsure:
+    except (_Unsure, pa.ArrowException):  # Arrow joins no chunks whose dictionaries hold nulls, or too much together
         return batch_of_events(list(_read_rows(table, schema)), schema)
     return Batch(len(table), {name: [part] for name, part in parts.items()}, table, schema)
 
 
 def _limit_values(size: int, parts: list[Part]) -> None:
-    several = [part.rows for part in parts if len(part.rows) > size]
+    several = [part.rows for part in parts if not part.single]
     if sum(map(len, several)) > MAX_VALUES - len(parts):
         counts = sum(np.bincount(rows, minlength=size) for rows in several)
         if np.max(counts) > MAX_VALUES - len(parts):
@@ -180,14 +180,16 @@ def read_row(schema: Schema, raw: Mapping[str, object], row: int) -> Event:
         raise LimitError(f"event {row}: {error}", error.limit, error.found) from None
 
 
-def _flat(prefix: str, table: pa.Table) -> Iterator[tuple[str, pa.Array]]:
+def _flat(prefix: str, table: pa.Table, depth: int = 0) -> Iterator[tuple[str, pa.Array]]:
+    if depth > MAX_DEPTH:
+        raise _Unsure
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not name:
             raise _Unsure
         whole = column.chunk(0) if column.num_chunks == 1 else _joined(column)
         if pa.types.is_struct(whole.type):
             fields = [pc.struct_field(whole, at) for at in range(whole.type.num_fields)]
-            yield from _flat(f"{prefix}{name}.", pa.table(fields, [f.name for f in whole.type]))
+            yield from _flat(f"{prefix}{name}.", pa.table(fields, [f.name for f in whole.type]), depth + 1)
         else:
             yield prefix + name, whole
 
@@ -200,7 +202,7 @@ def _joined(column: pa.ChunkedArray) -> pa.Array:
 def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | None:
     parents = None
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        parents = pc.list_parent_indices(column).to_numpy().astype(np.int32)
+        parents = _parents(column)
         column = pc.list_flatten(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -214,6 +216,12 @@ def _read_column(name: str, column: pa.Array, domain: Domain | None) -> Part | N
     part = Part(kind, rows, values, present if len(values) > len(present) else None, single=parents is None)
     _judge(part, domain)
     return part
+
+
+def _parents(lists: pa.Array) -> Ints:
+    """The list of each entry that `list_flatten` gives: a null has none, whatever lies between its ends."""
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy()
+    return np.repeat(np.arange(len(lists), dtype=np.int32), lengths)
 
 
 def _present(column: pa.Array) -> Ints:
@@ -247,8 +255,8 @@ def _read_values(column: pa.Array, present: Ints) -> tuple[Kind, Column]:
 def _numbers(column: pa.Array, present: Ints) -> npt.NDArray[Any]:
     if not column.null_count:
         return column.to_numpy(zero_copy_only=False)
-    held = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())
-    return held[column.offset : column.offset + len(column)][present]
+    last = column.offset + len(column)  # behind it a buffer may end anywhere
+    return np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype(), last)[column.offset :][present]
 
 
 def _judge(part: Part, domain: Domain) -> None:

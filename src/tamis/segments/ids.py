@@ -68,7 +68,8 @@ class IdColumn(Sequence[SubscriptionId]):
     def _letters(self) -> tuple[memoryview, memoryview]:
         """Where each string begins and ends among the bytes of all."""
         _, offsets, data = self.array.buffers()
-        return memoryview(offsets).cast("b").cast("q")[self.array.offset :], memoryview(data or b"")
+        bytes_ = memoryview(offsets).cast("b")[: 8 * (self.array.offset + len(self.array) + 1)]
+        return bytes_.cast("q")[self.array.offset :], memoryview(data or b"")
 
     def at(self, rows: npt.NDArray[np.integer]) -> list[SubscriptionId]:
         """The ids of some rows, all of which have one; the quick way for a few."""

@@ -71,7 +71,7 @@ def _column_fits(domain: Domain, column: pa.Array, most_values: int) -> tuple[Ma
         present = _mask(column.is_valid())
         return present, ~present | _values_fit(domain, column)
     lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-    values, owners = column.flatten(), pc.list_parent_indices(column).to_numpy()
+    values, owners = column.flatten(), np.repeat(np.arange(len(column)), lengths)  # a null owns nothing
     given = _mask(values.is_valid())
     wrong = owners[given & ~_values_fit(domain, values)]
     fits = lengths <= most_values
