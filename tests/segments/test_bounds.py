@@ -35,6 +35,10 @@ CASES: dict[str, tuple[Subscriptions, Events]] = {
         [(n, f"tags > {n} and tags < {n + 2}") for n in range(COUNT)],
         [{"tags": list(range(0, 3_000, 3))}],
     ),
+    "more values than are ever tried for a few": (
+        [(n, f"a = {n} and b = {n % 7}") for n in range(COUNT)],
+        [{"a": list(range(0, 9_800, 2)), "b": 3}, {"a": list(range(200)), "b": list(range(-300, 7))}],
+    ),
     "equal but for one constant": (
         [(n, f"a = 1 and b < 5 and c = {n}") for n in range(COUNT)],
         [{"a": 1, "b": 2, "c": 97}, {"a": 1, "b": 2, "c": list(range(1000))}],

@@ -49,7 +49,8 @@ class Blocks(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Encoded events: `codes[event, column]`; a negative entry -1 - i stands for the several codes of list i."""
+    """Encoded events: `codes[event, column]`; a negative entry -1 - i stands for the several codes of list i,
+    in order."""
 
     codes: npt.NDArray[np.int32]
     list_start: Ints

@@ -23,7 +23,8 @@ Ints = npt.NDArray[np.int32]
 ALL = 1
 
 _MOST_PROBES = 4096
-"""Combinations of values tried for one access; past it every member's key is held against the event instead."""
+"""Combinations of values tried for any access. Where there are more of them, and more than members, every member's key
+is held against the event instead."""
 
 
 class Clusters(NamedTuple):
@@ -107,13 +108,18 @@ def _take_bucket(
 
 @kernel
 def _has(events: Events, code: int, wanted: Any) -> bool:
-    """Whether a code, or the list it stands for, is or has the one wanted."""
+    """Whether a code, or the list it stands for, is or has the one wanted; lists are in order."""
     if code >= 0:
         return bool(code == wanted)
-    for at in range(events.list_start[-1 - code], events.list_start[-code]):
-        if events.list_codes[at] == wanted:
-            return True
-    return False
+    low, high = np.int64(events.list_start[-1 - code]), np.int64(events.list_start[-code])
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if events.list_codes[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return bool(low < end and events.list_codes[low] == wanted)
 
 
 @kernel
@@ -148,16 +154,17 @@ def _match_several(
 ) -> int:
     """An access that is a plain list, or where the event has several values: try every combination, or every member."""
     base, bits = clusters.bucket_start[access], clusters.bucket_bits[access]
-    for probe in range(_MOST_PROBES + 1):
+    first, last = clusters.bucket[base], clusters.bucket[base + (1 << bits)]
+    most = max(np.int64(_MOST_PROBES), np.int64(last - first))
+    for probe in range(most + 1):
         key, there = _nth_key(clusters, access, events, codes, probe)
         if not there:
             return n
-        if probe == 0 and (clusters.hashed[access] == 0 or _nth_key(clusters, access, events, codes, _MOST_PROBES)[1]):
+        if probe == 0 and (clusters.hashed[access] == 0 or _nth_key(clusters, access, events, codes, most)[1]):
             break  # a list, or too many combinations: look at every member instead
         n = _take_bucket(clusters, base + bucket_of(key, bits), key, events, codes, found, n, work)
         if n < 0:
             return -1
-    first, last = clusters.bucket[base], clusters.bucket[base + (1 << bits)]
     work[0] += 1
     if n + (last - first) > len(found):
         return -1

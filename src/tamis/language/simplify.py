@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tamis.language.intervals import HOLES, NEVER, POINTS, one_of, simplify_interval, without
 from tamis.model import COMPLEMENT, Domain, Finite, Kind, Operator, Predicate, Value
 
-__all__ = ["NEVER", "simplify_comparisons"]
+__all__ = ["NEVER", "admitted_names", "simplify_comparisons"]
 
 _O = Operator
 _BELOW = (_O.LT, _O.LE)
@@ -97,6 +97,11 @@ def _admitted(domain: Finite, test: Predicate) -> _Set:
     name = str(test.constants[0].data)
     names = domain.order.below(name) if operator in _BELOW else domain.order.above(name)
     return _Set(inside, names | {name} if operator in (_O.LE, _O.GE) else names)
+
+
+def admitted_names(domain: Finite, tests: Iterable[Predicate]) -> tuple[bool, frozenset[object]]:
+    """The names that pass all tests: those listed, or (False) all but those listed."""
+    return _meet(_admitted(domain, test) for test in tests)
 
 
 def _simplify_names(attribute: str, domain: Finite, tests: list[Predicate]) -> list[Predicate] | None:

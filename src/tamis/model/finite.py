@@ -35,6 +35,16 @@ class Finite(Domain):
         """Name → its place among the names."""
         return {name: at for at, name in enumerate(self.names)}
 
+    @property
+    def preorder(self) -> tuple[str, ...]:
+        """All names, each before those below it where there are parents, so that most subtrees are one run."""
+        return self.names
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Name → its number in `preorder`, from 1 on."""
+        return {name: at for at, name in enumerate(self.preorder, 1)}
+
     def describe(self) -> str:
         if len(self.names) <= 6:
             return "one of " + ", ".join(show_raw(name) for name in self.names)
@@ -136,6 +146,20 @@ class Hierarchical(Finite):
     @cached_property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]  # computed here, given in its sibling
         return tuple(name for name, _ in self.parents)
+
+    @property
+    def preorder(self) -> tuple[str, ...]:
+        children: dict[str, list[str]] = {name: [] for name in self.names}
+        for name, above in self.parents:
+            if above:
+                children[above[0]].append(name)  # a name with several parents is numbered under its first
+        found: list[str] = []
+        stack = [name for name, above in reversed(self.parents) if not above]
+        while stack:
+            name = stack.pop()
+            found.append(name)
+            stack.extend(reversed(children[name]))
+        return tuple(found)
 
     @cached_property
     def order(self) -> PartialOrder:

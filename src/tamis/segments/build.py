@@ -213,17 +213,17 @@ def _build_clusters(coded: Coded, accesses: list[Access]) -> tuple[Clusters, Lon
     keys: list[npt.NDArray[np.uint64]] = [np.empty(0, np.uint64)]
     buckets: list[Ints] = [np.empty(0, np.int32)]
     bucket_start, bucket_bits = [], []
-    members = 0
+    members = entries = 0
     for access in accesses:
         bits = max(0, int(len(access.keys) - 1).bit_length()) if access.hashed else 0
         starts, order = np.zeros((1 << bits) + 1, np.int64), np.empty(len(access.keys), np.int64)
         file_keys(access.keys, bits, starts, order)
-        bucket_start.append(sum(map(len, buckets)))
+        bucket_start.append(entries)
         bucket_bits.append(bits)
         buckets.append((members + starts).astype(np.int32))
         filed.append(access.conjunctions[order])
         keys.append(access.keys[order])
-        members += len(order)
+        members, entries = members + len(order), entries + len(starts)
     conjunctions = np.concatenate(filed)
     rest = _rest(coded, accesses, conjunctions)
     column_start = np.r_[0, np.cumsum([len(access.columns) for access in accesses])].astype(np.int32)

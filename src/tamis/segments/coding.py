@@ -21,7 +21,6 @@ from tamis.kernels.numbering import grouped, new_table
 from tamis.model import Finite, Integer, Kind, Schema
 from tamis.segments.codes import AttributeCodes, Dictionary, dictionary_of
 from tamis.segments.constraints import LACKS, LINK, Column, Piece, Slot
-from tamis.segments.intervals import FiniteCodes
 from tamis.segments.reading import Reading
 
 __all__ = ["Coded", "Columns", "code_reading", "columns_of"]
@@ -77,7 +76,7 @@ def _by_attribute(names: list[str], pieces: list[Piece]) -> list[tuple[str, list
 def _attribute_codes(name: str, pieces: list[Piece], schema: Schema) -> AttributeCodes:
     domain = schema.domain(name)
     if isinstance(domain, Finite):
-        return AttributeCodes({}, FiniteCodes(domain).code)
+        return AttributeCodes({}, domain.numbers)
     constants: dict[int, list[Column]] = defaultdict(list)
     ordered: set[int] = {Kind.NUMBER, Kind.TIMESTAMP, Kind.BOOLEAN}
     for piece in pieces:

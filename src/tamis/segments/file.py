@@ -32,7 +32,6 @@ from tamis.segments.codes import AttributeCodes, Dictionary
 from tamis.segments.coding import Columns
 from tamis.segments.constraints import Slot
 from tamis.segments.ids import IdColumn, IdIndex
-from tamis.segments.intervals import FiniteCodes
 from tamis.segments.letters import letters_of
 from tamis.segments.segment import Segment
 from tamis.store.atomic import why, write_atomically
@@ -238,7 +237,7 @@ def _attribute(arrays: dict[str, Array], at: int, found: dict[str, Any], schema:
     if found["finite"]:
         domain = schema.domain(found["name"])
         assert isinstance(domain, Finite), "the fingerprint says the schemas agree"
-        return AttributeCodes({}, FiniteCodes(domain).code)
+        return AttributeCodes({}, domain.numbers)
     dictionaries: dict[int, Dictionary] = {}
     for kind, how in found["kinds"].items():
         name = f"attribute.{at}.{kind}"

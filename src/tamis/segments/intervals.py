@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from tamis.language.intervals import Cut, Interval, prefix_range
-from tamis.model import Domain, Finite, Hierarchical, Kind, Operator, Predicate, Value, compare
-from tamis.model.values import string
+from tamis.language.simplify import admitted_names
+from tamis.model import Finite, Kind, Operator, Predicate, Value
 
 __all__ = ["NOTHING", "FiniteCodes", "point", "value_intervals"]
 
@@ -65,8 +65,7 @@ class FiniteCodes:
 
     def __init__(self, domain: Finite) -> None:
         self.domain = domain
-        self.names = _preorder(domain) if isinstance(domain, Hierarchical) else domain.names
-        self.code = {name: at for at, name in enumerate(self.names, 1)}
+        self.code = domain.numbers
         self._runs: dict[tuple[Predicate, ...], list[tuple[int, int]]] = {}
 
     def runs(self, predicates: tuple[Predicate, ...]) -> list[tuple[int, int]]:
@@ -75,41 +74,19 @@ class FiniteCodes:
         if found is None:
             if len(self._runs) > _MOST_RUNS:
                 self._runs.clear()
-            found = self._runs[predicates] = _as_runs(sorted(self._admitted(predicates))) or [NOTHING]
+            found = self._runs[predicates] = self._admitted(predicates) or [NOTHING]
         return found
 
-    def _admitted(self, predicates: tuple[Predicate, ...]) -> list[int]:
-        first = predicates[0]
-        if len(predicates) == 1 and isinstance(first.operand, Value) and first.operator in _BY_ORDER:
-            name = str(first.operand.data)
-            order = self.domain.order
-            names = order.below(name) if first.operator in (_O.LT, _O.LE) else frozenset[str]()
-            names = order.above(name) if first.operator in (_O.GT, _O.GE) else names
-            own = [self.code[name]] if first.operator in (_O.EQ, _O.LE, _O.GE) else []
-            return own + [self.code[other] for other in names]
-        return [
-            code for name, code in self.code.items() if all(_admits(self.domain, p, string(name)) for p in predicates)
-        ]
+    def _admitted(self, predicates: tuple[Predicate, ...]) -> list[tuple[int, int]]:
+        """Costs what the predicates list, not what the domain has: `!=` is two runs of however many names."""
+        inside, names = admitted_names(self.domain, predicates)
+        runs = _as_runs(sorted(self.code[str(name)] for name in names))
+        return runs if inside else _between(runs, len(self.code))
 
 
 NOTHING = (1, 0)
 """The run that no code is in: what a domain that may still grow admits as yet."""
-_BY_ORDER = (_O.EQ, _O.LT, _O.LE, _O.GT, _O.GE)
 _MOST_RUNS = 10_000
-
-
-def _preorder(domain: Hierarchical) -> tuple[str, ...]:
-    children: dict[str, list[str]] = {name: [] for name in domain.names}
-    for name, above in domain.parents:
-        if above:
-            children[above[0]].append(name)  # a name with several parents is numbered under its first
-    found: list[str] = []
-    stack = [name for name, above in reversed(domain.parents) if not above]
-    while stack:
-        name = stack.pop()
-        found.append(name)
-        stack.extend(reversed(children[name]))
-    return tuple(found)
 
 
 def _as_runs(codes: list[int]) -> list[tuple[int, int]]:
@@ -122,7 +99,7 @@ def _as_runs(codes: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _admits(domain: Domain, predicate: Predicate, value: Value) -> bool:
-    operand = predicate.operand
-    assert isinstance(operand, tuple)
-    return compare(domain, predicate.operator, value, operand)  # type: ignore[arg-type]  # no references here
+def _between(runs: list[tuple[int, int]], last: int) -> list[tuple[int, int]]:
+    """The codes from 1 to `last` that are in none of the runs."""
+    starts, ends = [1, *(high + 1 for _, high in runs)], [*(low - 1 for low, _ in runs), last]
+    return [(low, high) for low, high in zip(starts, ends, strict=True) if low <= high]

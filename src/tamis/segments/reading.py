@@ -210,11 +210,11 @@ class _Reader:
             return self._leave(run)
         encoded = self._spans(run).dictionary_encode()
         codes = self.pieces.finite(slot.attribute, domain)
-        chosen = encoded.indices.to_numpy()
+        starts, order = grouped(encoded.indices.to_numpy(), len(encoded.dictionary))
         meaning = Operator.EQ if operator in (lexing.CONTAINS, lexing.IN) else _OPERATOR[operator]
         pieces: list[Piece] = []
         for number, name in enumerate(encoded.dictionary.to_pylist()):
-            rows = self.tests.row[run[chosen == number]].astype(np.int64)
+            rows = self.tests.row[run[order[starts[number] : starts[number + 1]]]].astype(np.int64)
             if name not in codes.code:
                 self.odd[rows] = True
                 continue
