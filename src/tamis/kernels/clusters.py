@@ -155,7 +155,7 @@ def _match_several(
     """An access that is a plain list, or where the event has several values: try every combination, or every member."""
     base, bits = clusters.bucket_start[access], clusters.bucket_bits[access]
     first, last = clusters.bucket[base], clusters.bucket[base + (1 << bits)]
-    most = max(np.int64(_MOST_PROBES), np.int64(last - first))
+    most: Any = max(np.int64(_MOST_PROBES), np.int64(last - first))
     for probe in range(most + 1):
         key, there = _nth_key(clusters, access, events, codes, probe)
         if not there:
