@@ -67,6 +67,33 @@ def test_the_dead_do_not_pile_up() -> None:
     assert engine.match({"v": 59 % 5}) == list(range(50))
 
 
+@pytest.mark.parametrize("quick", [merging.QUICK, 0], ids=["at once", "in the background"])
+def test_unsubscribing_alone_leaves_no_more_dead_than_living(monkeypatch: pytest.MonkeyPatch, quick: int) -> None:
+    monkeypatch.setattr(merging, "QUICK", quick)
+    engine = Engine()
+    engine.subscribe_many([(n, f"v = {n % 5} or w = {n}") for n in range(8_000)])
+    for n in range(7_990):
+        engine.unsubscribe(n)
+    collection_of(engine).finish_merging()
+
+    assert sum(segment.dead for segment in collection_of(engine).snapshot().segments) <= 2 * merging._FEW_DEAD
+    assert engine.match({"v": 1}) == [7_991, 7_996]
+    engine.check()
+
+
+@pytest.mark.parametrize("waiting", [3, 300])
+def test_a_batch_replaces_what_waits_in_the_delta(waiting: int) -> None:
+    engine = Engine()
+    for n in range(waiting):
+        engine.subscribe(n if n % 2 else str(n), "v = 1")
+    receipt = engine.subscribe_many([("0", "v = 2"), (1, "v = 2"), ("1", "v = 2"), (2, "v = 2"), (1_000, "v = 2")])
+
+    assert receipt.replaced == 2
+    assert len(engine) == waiting + 3
+    assert engine.match({"v": 2}) == ["0", 1, "1", 2, 1_000]
+    assert engine.match({"v": 1}) == [n if n % 2 else str(n) for n in range(2, waiting)]
+
+
 def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "QUICK", 0)  # every merge in the background
     engine = Engine()

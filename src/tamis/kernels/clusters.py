@@ -54,19 +54,28 @@ def bucket_of(key: Any, bits: int) -> Any:
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 
+@inlined
+def _first_from(codes: Ints, first: int, last: int, wanted: Any) -> Any:
+    """The first place from first to last whose code is at least the one wanted; codes are in order."""
+    low, high = np.int64(first), np.int64(last)
+    while low < high:
+        middle = (low + high) >> 1
+        if codes[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @kernel
 def _admits_several(clusters: Clusters, first: int, last: int, mode: int, events: Events, code: int) -> bool:
-    """Whether the intervals first to last admit one, or all, of the codes of a list."""
-    some, every = False, True
-    for at in range(events.list_start[-1 - code], events.list_start[-code]):
-        found = events.list_codes[at]
-        holds = False
-        for i in range(first, last):
-            if clusters.rest_low[i] <= found <= clusters.rest_high[i]:
-                holds = True
-        some |= holds
-        every &= holds
-    return every if mode == ALL else some
+    """Whether the intervals first to last, none of which touches another, admit one, or all, of the codes of a list."""
+    start, end = events.list_start[-1 - code], events.list_start[-code]
+    admitted = np.int64(0)
+    for i in range(first, last):
+        low = _first_from(events.list_codes, start, end, clusters.rest_low[i])
+        admitted += _first_from(events.list_codes, low, end, np.int64(clusters.rest_high[i]) + 1) - low
+    return bool(admitted == end - start if mode == ALL else admitted > 0)
 
 
 @inlined
@@ -111,15 +120,9 @@ def _has(events: Events, code: int, wanted: Any) -> bool:
     """Whether a code, or the list it stands for, is or has the one wanted; lists are in order."""
     if code >= 0:
         return bool(code == wanted)
-    low, high = np.int64(events.list_start[-1 - code]), np.int64(events.list_start[-code])
-    end = high
-    while low < high:
-        middle = (low + high) >> 1
-        if events.list_codes[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return bool(low < end and events.list_codes[low] == wanted)
+    end = events.list_start[-code]
+    at = _first_from(events.list_codes, events.list_start[-1 - code], end, wanted)
+    return bool(at < end and events.list_codes[at] == wanted)
 
 
 @kernel

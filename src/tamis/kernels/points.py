@@ -151,21 +151,21 @@ def file_keys(keys: Keys, bits: int, starts: Longs, order: Longs) -> None:
 
 @kernel
 def leave_rest(
-    intervals: Intervals, slots: Slots, members: Longs, access: Ints, used: npt.NDArray[np.bool_], seen: Longs,
-    rest: Intervals,
-) -> int:  # fmt: skip
+    intervals: Intervals, slots: Slots, members: Longs, access: Ints, keyed: Ints, seen: Longs, rest: Intervals
+) -> int:
     """Each member's intervals but for those that its key stands for; the value is how many there are.
 
-    `used[a, c]` says whether access a has column c in its key. `seen` is scratch, -1 per column.
+    `keyed[a]` are the columns in the key of access a, -1 for less than three. `seen` is scratch, -1 per column.
     """
     n = 0
     for at in range(len(members)):
         first, last = intervals.start[members[at]], intervals.start[members[at] + 1]
+        one, two, three = keyed[access[at], 0], keyed[access[at], 1], keyed[access[at], 2]
         for i in range(first, last):
             column = _point(intervals, slots, first, i, last)
             if column >= 0 and seen[column] != at:
                 seen[column] = at
-                if used[access[at], column]:
+                if column in (one, two, three):
                     continue
             rest.slot[n], rest.low[n], rest.high[n] = intervals.slot[i], intervals.low[i], intervals.high[i]
             n += 1

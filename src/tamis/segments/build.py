@@ -12,7 +12,7 @@ from tamis.kernels import block_building
 from tamis.kernels.blocks import MEMBERS, WORDS, Blocks
 from tamis.kernels.clusters import Clusters
 from tamis.kernels.conjunctions import Intervals
-from tamis.kernels.points import file_keys, leave_rest
+from tamis.kernels.points import MOST_POINTS, file_keys, leave_rest
 from tamis.kernels.rows import Places
 from tamis.kernels.segment import Parts
 from tamis.model import Schema
@@ -249,15 +249,15 @@ def _build_clusters(coded: Coded, accesses: list[Access]) -> tuple[Clusters, Lon
 def _rest(coded: Coded, accesses: list[Access], conjunctions: Longs) -> Intervals:
     """Each member's intervals but for the ones its key stands for."""
     number = np.repeat(np.arange(len(accesses), dtype=np.int32), [len(access.conjunctions) for access in accesses])
-    used = np.zeros((len(accesses) + 1, coded.columns.count + 1), np.bool_)
+    keyed = np.full((len(accesses), MOST_POINTS), -1, np.int32)
     for at, access in enumerate(accesses):
         if access.hashed:
-            used[at, list(access.columns)] = True
+            keyed[at, : len(access.columns)] = access.columns
     start = np.zeros(len(conjunctions) + 1, np.int64)
     room = int((coded.intervals.start[conjunctions + 1] - coded.intervals.start[conjunctions]).sum())
     rest = Intervals(start, *(np.empty(room, np.int32) for _ in range(3)))
     seen = np.full(coded.columns.count + 1, -1, np.int64)
-    count = leave_rest(coded.intervals, slots_of(coded.columns), conjunctions, number, used, seen, rest)
+    count = leave_rest(coded.intervals, slots_of(coded.columns), conjunctions, number, keyed, seen, rest)
     return Intervals(start, *(column[:count].copy() for column in rest[1:]))
 
 

@@ -20,7 +20,7 @@ _O = Operator
 
 def value_intervals(predicates: list[Predicate]) -> tuple[Kind, list[Interval]]:
     """The intervals that all predicates admit. Constants are of one kind, of a domain with a total order."""
-    found = [Interval(None, None)]
+    admitted = []
     kind = Kind.NUMBER
     for predicate in predicates:
         operand = predicate.operand
@@ -28,9 +28,32 @@ def value_intervals(predicates: list[Predicate]) -> tuple[Kind, list[Interval]]:
         assert isinstance(values, tuple)
         constants = [value for value in values if isinstance(value, Value)]
         kind = constants[0].kind
-        parts = _of_predicate(predicate.operator, sorted(value.data for value in constants))
-        found = [met for one in found for part in parts if not (met := one.meet(part)).empty()]
-    return kind, found
+        admitted.append(_of_predicate(predicate.operator, sorted(value.data for value in constants)))
+    return kind, _meet_all(admitted)
+
+
+def _meet_all(lists: list[list[Interval]]) -> list[Interval]:
+    """What all have in common, in order. By halves: of a thousand, none is gone through a thousand times."""
+    if len(lists) <= 1:
+        return lists[0] if lists else [Interval(None, None)]
+    half = len(lists) // 2
+    return _meet(_meet_all(lists[:half]), _meet_all(lists[half:]))
+
+
+def _meet(left: list[Interval], right: list[Interval]) -> list[Interval]:
+    """What two lists have in common; each is in order, and none of its intervals touches another."""
+    found: list[Interval] = []
+    at = other = 0
+    while at < len(left) and other < len(right):
+        one, two = left[at], right[other]
+        met = one.meet(two)
+        if not met.empty():
+            found.append(met)
+        if two.end is None or (one.end is not None and one.end <= two.end):
+            at += 1
+        else:
+            other += 1
+    return found
 
 
 def point(data: Any) -> Interval:

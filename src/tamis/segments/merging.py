@@ -1,8 +1,8 @@
 """Which segments are merged, into what, and how the result takes their place.
 
 As in a log-structured store: a segment is merged with all younger ones once these together are as large, so that it at
-least doubles, and those left are each larger than all younger ones together, few in number. Two neighbours are merged
-if more of either are dead than alive. Merging takes no lock: whoever died meanwhile is buried again in the new segment.
+least doubles, and those left are each larger than all younger ones together, few in number. A segment of which more are
+dead than alive is compiled anew. Merging takes no lock: whoever died meanwhile is buried again in the new segment.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Segment
 
-__all__ = ["LARGEST", "QUICK", "merge", "next_run", "take_the_place"]
+__all__ = ["LARGEST", "QUICK", "merge", "next_run", "take_the_place", "worn"]
 
 Longs = npt.NDArray[np.int64]
 Compile = Callable[[IdColumn, pa.Array, Longs], Compiled]
@@ -25,12 +25,14 @@ QUICK = 20_000
 """Merges of up to so many subscriptions are done at once; larger ones in the background."""
 LARGEST = 1 << 20
 """Segments of this size are not merged any further."""
+_FEW_DEAD = 1024
+"""Fewer cost hardly anything, neither time nor memory."""
 
 
 def next_run(segments: Sequence[Segment], most: int, busy: Collection[IdIndex]) -> slice | None:
-    """Neighbours worth merging, of at most so many subscriptions, that nobody is busy with."""
+    """Neighbours worth merging, or one worth renewing, of at most so many subscriptions, that nobody is busy with."""
     runs = [slice(at, len(segments)) for at in range(len(segments) - 1) if _outgrown(segments[at:])]
-    runs += [slice(at, at + 2) for at in range(len(segments) - 1) if any(map(_worn, segments[at : at + 2]))]
+    runs += [slice(at, at + 1) for at, segment in enumerate(segments) if worn(segment)]
     for run in runs:
         found = segments[run]
         if sum(map(len, found)) <= most and not any(one.index in busy for one in found):
@@ -42,8 +44,9 @@ def _outgrown(segments: Sequence[Segment]) -> bool:
     return len(segments[0]) <= sum(map(len, segments[1:]))
 
 
-def _worn(segment: Segment) -> bool:
-    return segment.dead > len(segment)
+def worn(segment: Segment) -> bool:
+    """Whether it carries so many dead that the living are worth compiling anew."""
+    return segment.dead > max(len(segment), _FEW_DEAD)
 
 
 def merge(segments: Sequence[Segment], compile: Compile) -> Segment:

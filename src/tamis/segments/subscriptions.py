@@ -127,6 +127,8 @@ class Subscriptions:
         with self._lock:
             if not self._forget(id):
                 raise UnknownSubscription(id)
+            if any(map(merging.worn, self._segments)):
+                self._settle()
 
     def adopt(self, segment: Segment) -> None:
         """Take in a segment whose ids are new, as it is: one that was opened from a file."""
@@ -154,13 +156,10 @@ class Subscriptions:
 
     def _forget_many(self, prepared: Prepared) -> int:
         ids, compiled, known = prepared
-        replaced = 0
-        if self._delta:
-            listed = list(self._delta)
-            found = compiled.segment.index.find_many(IdColumn.of(listed))
-            for at in np.nonzero(found >= 0)[0].tolist():
-                del self._own_delta()[listed[at]]
-                replaced += 1
+        again = self._also_in_delta(ids, compiled.segment.index)
+        for id in again:
+            del self._own_delta()[id]
+        replaced = len(again)
         for at, segment in enumerate(self._segments):
             rows = known[segment.index] if segment.index in known else segment.index.find_many(ids)
             rows = rows[rows >= 0]
@@ -170,6 +169,13 @@ class Subscriptions:
                 self._own_marks.add(segment.index)
                 replaced += len(rows)
         return replaced
+
+    def _also_in_delta(self, ids: IdColumn, index: IdIndex) -> list[SubscriptionId]:
+        """Those of the ids, which `index` leads to, that are in the delta: the fewer are looked up among the more."""
+        if len(ids) < len(self._delta):
+            return [id for id in ids.listed() if id in self._delta]
+        listed = list(self._delta)
+        return [listed[at] for at in np.nonzero(index.find_many(IdColumn.of(listed)) >= 0)[0].tolist()]
 
     def _put(self, at: int, segment: Segment) -> None:
         self._segments = (*self._segments[:at], segment, *self._segments[at + 1 :])
