@@ -208,22 +208,33 @@ class _Reader:
         ordered = operator in (*_LOWER, *_UPPER)
         if found not in _TEXT or operator == lexing.STARTS or (ordered and not domain.ordered):
             return self._leave(run)
-        encoded = self._spans(run).dictionary_encode()
-        codes = self.pieces.finite(slot.attribute, domain)
-        starts, order = grouped(encoded.indices.to_numpy(), len(encoded.dictionary))
         meaning = Operator.EQ if operator in (lexing.CONTAINS, lexing.IN) else _OPERATOR[operator]
-        pieces: list[Piece] = []
-        for number, name in enumerate(encoded.dictionary.to_pylist()):
-            rows = self.tests.row[run[order[starts[number] : starts[number + 1]]]].astype(np.int64)
-            if name not in codes.code:
-                self.odd[rows] = True
-                continue
-            runs = codes.runs((Predicate(slot.attribute, meaning, string(name)),))
-            self.dead[rows] |= runs == [NOTHING] and not domain.grows
-            for low, high in runs:
-                bounds = (Bound(np.full(len(rows), edge, np.int64), False) for edge in (low, high))
-                pieces.append(Piece(slot, CODES, rows, *bounds))
-        return pieces
+        encoded = self._spans(run).dictionary_encode()
+        runs = self._runs_of_names(slot.attribute, domain, meaning, encoded.dictionary.to_pylist())
+        of = encoded.indices.to_numpy()
+        rows = self.tests.row[run].astype(np.int64)
+        counts = np.array([len(one) for one in runs])
+        self.odd[rows[counts[of] == 0]] = True
+        if not domain.grows:
+            self.dead[rows[np.array([one == [NOTHING] for one in runs])[of]]] = True
+        low, high = np.array([edges for one in runs for edges in one] or [NOTHING], np.int64).T
+        times = counts[of]
+        nth = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+        at = np.repeat((np.cumsum(counts) - counts)[of], times) + nth
+        return [Piece(slot, CODES, np.repeat(rows, times), Bound(low[at], False), Bound(high[at], False))]
+
+    def _runs_of_names(
+        self, attribute: str, domain: Finite, meaning: Operator, names: list[str]
+    ) -> list[list[tuple[int, int]]]:
+        """What a comparison with each of the names admits, as runs of codes; nothing at all if it is no name."""
+        codes = self.pieces.finite(attribute, domain)
+        known = [codes.code.get(name) for name in names]
+        if meaning is Operator.EQ:
+            return [[(code, code)] if code is not None else [] for code in known]
+        return [
+            codes.runs((Predicate(attribute, meaning, string(name)),)) if code is not None else []
+            for name, code in zip(names, known, strict=True)
+        ]
 
     # -- the slow road ------------------------------------------------------------------------------------------
 
