@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tamis.segments import merging, subscriptions
+from tamis.segments import codes, merging, subscriptions
 from tamis.segments.tuning import DEFAULT, Tuning
 from tests.conformance.histories import History, histories
 from tests.segments.histories import replay_durable
@@ -66,6 +66,7 @@ def replay_seed(seed: int, folder: Path) -> int:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(merging, "QUICK", dice.one((20_000, 0)))  # 0: every merge in the background
         patched.setattr(subscriptions, "_SMALL_DELTA", dice.one((16, 0)))
+        patched.setattr(codes, "_MOST_OBJECTS", dice.one((1 << 16, 0)))
         return replay_durable(history, folder / f"engine-{seed}", dice, tuning=tuning)
 
 

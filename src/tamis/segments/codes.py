@@ -11,6 +11,7 @@ constant is a comparison of integers. The names of a finite domain are numbered 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +32,9 @@ __all__ = ["AttributeCodes", "Dictionary", "dictionary_of"]
 Codes = npt.NDArray[np.int32]
 _EXACT = 2**53
 _LOOKUP_SPAN = 1 << 17
+_MOST_OBJECTS = 1 << 16
+"""Constants that are also kept as Python objects, for single events."""
+_FIRST = np.zeros(1, np.int32)
 
 
 class Dictionary:
@@ -45,13 +49,16 @@ class Dictionary:
         return len(self.constants)
 
     @cached_property
-    def listed(self) -> list[Any]:
-        return list(self.constants.to_pylist() if isinstance(self.constants, pa.Array) else self.constants.tolist())
+    def listed(self) -> Sequence[Any]:
+        """The constants as Python has them; numbers are made as they are asked for."""
+        if isinstance(self.constants, pa.Array):
+            return self.constants.to_pylist()
+        return self.constants.tolist() if self.constants.dtype == object else self.constants.data
 
     @cached_property
     def known(self) -> dict[Any, int]:
-        """Constant → its rank."""
-        return {one: at for at, one in enumerate(self.listed)}
+        """Constant → its rank; empty where there are so many that making all these objects would be felt."""
+        return {one: at for at, one in enumerate(self.listed)} if len(self) <= _MOST_OBJECTS else {}
 
     @cached_property
     def _reals(self) -> npt.NDArray[np.float64] | None:
@@ -76,15 +83,25 @@ class Dictionary:
 
     def place(self, data: Any) -> int:
         """Twice the rank, plus one if the value is a constant itself."""
-        known = self.known.get(data)
-        if known is not None:
-            return 2 * known + 1
-        return 2 * bisect_left(self.listed, data) if self.ordered else 0
+        rank = self.known.get(data)
+        return 2 * rank + 1 if rank is not None else self.seek(data)
+
+    def seek(self, data: Any) -> int:
+        """The same for a value that is not `known`."""
+        if not isinstance(self.constants, pa.Array):
+            at = bisect_left(self.listed, data)
+            return 2 * at + (at < len(self) and self.listed[at] == data)
+        if len(self) <= _MOST_OBJECTS:
+            return 2 * bisect_left(self.listed, data) if self.ordered else 0
+        raw = data.encode()
+        asked = Strings(np.array([0, len(raw)], np.int32), np.frombuffer(raw or b"\0", np.uint8))
+        return int(self._find(asked, _FIRST)[0])
 
     def places(self, values: Column, chosen: Codes | None = None) -> Codes:
         """`place` of a whole column, or of the `chosen` of its values."""
         if isinstance(values, pa.Array):
-            return self._string_places(values, np.arange(len(values), dtype=np.int32) if chosen is None else chosen)
+            every = np.arange(len(values), dtype=np.int32) if chosen is None else chosen
+            return self._find(Strings(*letters_of(values)), every)
         assert not isinstance(self.constants, pa.Array)
         values = values if chosen is None else values[chosen]
         if values.dtype == np.int64 and self.constants.dtype == np.int64:
@@ -98,10 +115,10 @@ class Dictionary:
             return _places(self._reals, values.astype(np.float64))
         return np.array([self.place(one) for one in values.tolist()], np.int32)
 
-    def _string_places(self, values: pa.Array, chosen: Codes) -> Codes:
+    def _find(self, asked: Strings, chosen: Codes) -> Codes:
         known, table = self._hashed
         places = np.empty(len(chosen), np.int32)
-        find_places(Strings(*letters_of(values)), chosen, known, table, self.ordered, places)
+        find_places(asked, chosen, known, table, self.ordered, places)
         return places
 
     @cached_property

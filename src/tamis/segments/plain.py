@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -66,36 +65,36 @@ def _name_reader(names: Mapping[str, int]) -> Reader:
 
 def _number_reader(codes: AttributeCodes | None, low: float, high: float) -> Reader:
     """NaN is not between any two numbers."""
-    base, known, listed, _ = _constants(codes, Kind.NUMBER)
+    base, known, seek = _constants(codes, Kind.NUMBER)
 
     def read(number: Any) -> int:
         if not low <= number <= high:
             return -1
         rank = known.get(number)
-        return base + (2 * rank + 1 if rank is not None else 2 * bisect_left(listed, number))
+        return base + (2 * rank + 1 if rank is not None else seek(number))
 
     return read
 
 
 def _string_reader(codes: AttributeCodes | None) -> Reader:
     """A constant is known to be text; other strings may hold half characters, which ASCII never does."""
-    base, known, listed, ordered = _constants(codes, Kind.STRING)
+    base, known, seek = _constants(codes, Kind.STRING)
 
     def read(text: Any) -> int:
         rank = known.get(text)
         if rank is not None:
             return base + 2 * rank + 1
-        if not text.isascii():
-            return -1
-        return base + (2 * bisect_left(listed, text) if ordered else 0)
+        return base + seek(text) if text.isascii() else -1
 
     return read
 
 
-def _constants(codes: AttributeCodes | None, kind: Kind) -> tuple[int, dict[Any, int], list[Any], bool]:
-    """Of one kind: its first code, the constants' ranks, the constants in order, whether the order matters."""
+def _constants(codes: AttributeCodes | None, kind: Kind) -> tuple[int, dict[Any, int], Callable[[Any], int]]:
+    """Of one kind: its first code, the constants' ranks, and where a value lies that is none of these."""
     dictionary = codes.dictionaries.get(kind) if codes is not None else None
     base = codes.base[kind] if codes is not None else 0
-    if dictionary is None:
-        return base, {}, [], True
-    return base, dictionary.known, dictionary.listed, dictionary.ordered
+    return (base, dictionary.known, dictionary.seek) if dictionary is not None else (base, {}, _nowhere)
+
+
+def _nowhere(_: Any) -> int:
+    return 0
