@@ -200,11 +200,16 @@ def test_listings_of_the_auctions_are_read_by_columns() -> None:
     assert outcome(engine, table) == outcome(engine, rows) == outcome(naive, rows)
 
 
-def test_where_types_and_attributes_have_more_pairs_than_the_batch_has_values_nothing_is_certain() -> None:
-    types = {f"t{at}": {"price": SCHEMA.event_types["lot"]["price"]} for at in range(4)}
+def test_events_of_very_many_types_are_looked_at_one_by_one() -> None:
+    types = {f"t{at}": {"price": SCHEMA.event_types["lot"]["price"]} for at in range(9)}
     schema = replace(SCHEMA, event_types=types)
-    rows = np.arange(4, dtype=np.int32)
-    given = {"price": rows, "sold": rows[:0], "grade": rows[:0]}
 
-    assert keep_views(schema, 4, {"price": rows}, Types(rows, pa.array(sorted(types)))).all()
-    assert not keep_views(schema, 4, given, Types(rows, pa.array(sorted(types)))).any()
+    for count in (8, 9):
+        rows, names = np.zeros(count, np.int32), pa.array(sorted(types)[:count])
+        assert keep_views(schema, 1, {"price": rows[:1]}, Types(rows, names)).all() == (count == 8)
+
+
+def test_a_type_that_is_not_declared_is_never_certain() -> None:
+    rows = np.arange(3, dtype=np.int32)
+
+    assert keep_views(SCHEMA, 3, {}, Types(rows, pa.array(["empty", "car", "empty"]))).tolist() == [True, False, True]

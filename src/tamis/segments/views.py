@@ -7,19 +7,22 @@ of it uses, and no two values where every type that uses an attribute wants one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.model import Schema
+from tamis.model import Schema, View
 
 __all__ = ["Types", "keep_views", "only_type"]
 
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
+
+_MOST_TYPES = 8
+"""Types per event, on average; more are looked at event by event, as columns would be looked at for each of them."""
 
 
 class Types(NamedTuple):
@@ -41,28 +44,25 @@ def keep_views(schema: Schema, size: int, given: Mapping[str, Ints], types: Type
     """True for events that certainly keep their view.
 
     `given` has the rows of each attribute's values, ascending, repeated where an event has several; `event_type` is
-    not among them. Costs what the batch has: where types and attributes have more pairs than that, nothing is certain.
+    not among them. Costs a look at the types for each attribute; with very many types per event nothing is certain.
     """
-    encoded = types.names.dictionary_encode()
-    if len(encoded.dictionary) * len(given) > len(types.rows) + sum(map(len, given.values())):
+    if len(types.rows) > _MOST_TYPES * size:
         return np.zeros(size, bool)
-    good = _mask(types.rows, size)
+    encoded = types.names.dictionary_encode()
+    names, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+    views = [schema.view((name,) if name in schema.event_types else ()) for name in names]
+    declared = np.array([bool(view.event_types) for view in views], bool)
     has = {name: _mask(rows, size) for name, rows in given.items()}
-    used = {name: np.zeros(size, bool) for name in given}
-    several = {name: np.zeros(size, bool) for name in given}
-    for event_type, rows in _by_type(encoded, types.rows):
-        if event_type not in schema.event_types:
-            good[rows] = False
-            continue
-        view = schema.view((event_type,))
+    good = _mask(types.rows, size)
+    good[types.rows[~declared[codes]]] = False
+    for view, rows in zip(views, _by_code(codes, types.rows, len(views)), strict=True):
         good[rows] &= _have_all(view.mandatory, has, rows)
-        for name in view.uses.keys() & given.keys():
-            used[name][rows] = True
-            several[name][rows] |= view.uses[name].multiple
     for name, rows in given.items():
-        good &= used[name] | ~has[name]
+        used, several = _uses(views, name, codes[has[name][types.rows]])
+        good &= ~has[name] | _mask(types.rows[used[codes]], size)
         repeated = rows[1:][rows[1:] == rows[:-1]]
-        good[repeated] &= several[name][repeated]
+        if len(repeated):
+            good[repeated] &= _mask(types.rows[several[codes]], size)[repeated]
     return good
 
 
@@ -72,12 +72,10 @@ def _mask(rows: Ints, size: int) -> Mask:
     return found
 
 
-def _by_type(encoded: pa.DictionaryArray, rows: Ints) -> Iterator[tuple[str, Ints]]:
-    """Each type with the events that have it."""
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
+def _by_code(codes: Ints, rows: Ints, count: int) -> list[Ints]:
+    """The events of each type."""
     order = codes.argsort(kind="stable")
-    ends = np.searchsorted(codes[order], np.arange(1, len(encoded.dictionary)))
-    yield from zip(encoded.dictionary.to_pylist(), np.split(rows[order], ends), strict=True)
+    return np.split(rows[order], np.searchsorted(codes[order], np.arange(1, count))) if count else []
 
 
 def _have_all(mandatory: frozenset[str], has: Mapping[str, Mask], rows: Ints) -> Mask:
@@ -87,3 +85,13 @@ def _have_all(mandatory: frozenset[str], has: Mapping[str, Mask], rows: Ints) ->
     for name in mandatory:
         found &= has[name][rows]
     return found
+
+
+def _uses(views: list[View], name: str, codes: Ints) -> tuple[Mask, Mask]:
+    """Per type, of those whose events have the attribute: does it use it, and may there be several values?"""
+    used, several = np.zeros(len(views), bool), np.zeros(len(views), bool)
+    for code in np.flatnonzero(np.bincount(codes, minlength=len(views))).tolist():
+        use = views[code].uses.get(name)
+        used[code] = use is not None
+        several[code] = use is not None and use.multiple
+    return used, several
