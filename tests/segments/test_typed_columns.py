@@ -164,6 +164,7 @@ ODD: dict[str, dict[str, pa.Array]] = {
     "no events": {EVENT_TYPE: pa.array([], pa.string()), "price": pa.array([], pa.float64())},
     "no mandatory column": {EVENT_TYPE: pa.array(["lot", "lot"]), "grade": pa.array(["a", "b"])},
     "an unknown column of nulls": {EVENT_TYPE: pa.array(["empty", "empty"]), "colour": pa.nulls(2)},
+    "an event of nothing": {EVENT_TYPE: pa.array(["empty", None])},
     "types twice": {EVENT_TYPE: pa.array([["lot", "lot"], ["lot"]]), "price": pa.array([1.0, 2.0])},
     "decimals": {EVENT_TYPE: pa.array(["lot"] * 2), "price": pa.array([1, 2]).cast(pa.decimal128(21, 1))},
     "maps": {EVENT_TYPE: pa.array(["shop"] * 2), "seller": pa.array([[("rating", 1)]] * 2,
