@@ -52,7 +52,7 @@ SUBSCRIPTIONS = [
     ("i", "material is missing"),
 ]
 LISTS = pa.list_(pa.string())
-NAMES = {
+NAMES: dict[str, dict[str, tuple[object, ...]]] = {
     "lot": {"price": (1.0, 2.5, 19.0), "quantity": ([1], [7], None, []), "sold": (True, None),
             "material": (["oak"], ["oak", "brass"], None, [None]), "grade": ("a", "b", None)},
     "shop": {"seller": ({"rating": 5}, {"rating": 3}), "quantity": ([1, 7], [9], None)},
