@@ -17,6 +17,7 @@ from tamis.errors import EventError, LimitError, OptionError
 from tamis.model import Schema
 from tamis.spark.checks import certain
 from tamis.spark.events import raw_events
+from tamis.spark.segment_store import read_batch
 from tamis.workloads import auctions
 
 pytestmark = pytest.mark.spark
@@ -221,3 +222,20 @@ def test_what_a_null_list_covers_is_nobodys_value() -> None:
 
     assert certain(SCHEMA, events).tolist() == [True, True, True]
     assert [len(SCHEMA.event(raw).values) for raw in events.to_pylist()] == [3, 2, 3]
+
+
+def test_the_only_event_type_is_a_value_of_struct_events_that_leave_it_out() -> None:
+    schema = Schema.loads('attributes = { a = "number" }\nevent_types = { only = { a = "optional" } }')
+    events = pa.array([{"a": 1.0}, {"a": None}])
+
+    batch = read_batch(events, pa.array([1, 2]), schema)
+
+    assert certain(schema, events).all()
+    assert [list(map(str, part.values)) for part in batch.parts["event_type"]] == [["only", "only"]]
+
+
+def test_a_null_event_is_refused_even_where_nothing_is_mandatory() -> None:
+    schema = Schema.loads('attributes = { a = "number" }\nevent_types = { only = { a = "optional" } }')
+
+    with pytest.raises(EventError, match="event 2: expected an event, found nothing"):
+        read_batch(pa.array([{"a": 1.0}, None]), pa.array([1, 2]), schema)

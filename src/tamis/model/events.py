@@ -136,12 +136,20 @@ def _read_values(schema: Schema, name: str, choice: list[object]) -> tuple[Value
 
 
 def _check_uses(view: View, values: Mapping[str, tuple[Value, ...]]) -> None:
-    for name, use in view.uses.items():
-        count = len(values.get(name, ()))
-        if use.mandatory and not count:
-            raise EventError(f"the mandatory attribute {show_raw(name)} of {_title(view)} is missing", "R2", name)
-        if not use.multiple and count > 1:
-            raise EventError(f"expected one value for the unique attribute {show_raw(name)}, found {count}", "R2", name)
+    """Costs what the event has and the view's mandatory names, however many others the view has."""
+    several = [name for name, found in values.items() if len(found) > 1 and name in view.uses]
+    wrong = [name for name in several if not view.uses[name].multiple]
+    if not values.keys() >= view.mandatory:
+        wrong += view.mandatory - values.keys()
+    if wrong:
+        raise _misuse(view, min(wrong, key=view.rank.__getitem__), values)
+
+
+def _misuse(view: View, name: str, values: Mapping[str, tuple[Value, ...]]) -> EventError:
+    if name not in values:
+        return EventError(f"the mandatory attribute {show_raw(name)} of {_title(view)} is missing", "R2", name)
+    count = len(values[name])
+    return EventError(f"expected one value for the unique attribute {show_raw(name)}, found {count}", "R2", name)
 
 
 def _title(view: View | None) -> str:

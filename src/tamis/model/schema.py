@@ -6,9 +6,10 @@ only ever add, so a subscription, and an event that names its types, was right b
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -62,6 +63,46 @@ class View:
 
     event_types: tuple[str, ...]
     uses: Mapping[str, Use]
+
+    @cached_property
+    def mandatory(self) -> frozenset[str]:
+        """The names that no event may lack."""
+        return frozenset(name for name, use in self.uses.items() if use.mandatory)
+
+    @cached_property
+    def rank(self) -> dict[str, int]:
+        """Name → its place among the uses: of several mistakes the first is told."""
+        return {name: at for at, name in enumerate(self.uses)}
+
+
+_VIEWS_ROOM = 100_000
+"""Names in the views that a schema keeps, or four times its own where that is more."""
+
+
+class _Views:
+    """The views of one schema by their types; where there is no more room, all are forgotten.
+
+    A hit takes no lock: reading a dict is one step.
+    """
+
+    def __init__(self, own_names: int) -> None:
+        self._room = max(_VIEWS_ROOM, 4 * own_names)
+        self._held = 0
+        self._views: dict[tuple[str, ...], View] = {}
+        self._lock = threading.Lock()
+
+    def get(self, event_types: tuple[str, ...]) -> View | None:
+        return self._views.get(event_types)
+
+    def keep(self, view: View) -> None:
+        names = len(view.event_types) + len(view.uses)
+        with self._lock:
+            if self._held + names > self._room:
+                self._views.clear()
+                self._held = 0
+            if view.event_types not in self._views and names <= self._room:
+                self._views[view.event_types] = view
+                self._held += names
 
 
 def _check_name(name: str) -> None:
@@ -128,11 +169,26 @@ class Schema:
         """All attribute names, `event_type` among them."""
         return (*self.attributes, EVENT_TYPE)
 
+    @cached_property
+    def _views(self) -> _Views:
+        return _Views(sum(map(len, self.event_types.values())))
+
+    def __getstate__(self) -> dict[str, object]:
+        """The schema itself, without what it keeps beside it: a copy finds that anew."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
     def view(self, event_types: Iterable[str]) -> View:
-        """The view over these types: the union of their uses, by the paper's priorities."""
+        """The view over these types: the union of their uses, by the paper's priorities. Made once and kept."""
         chosen = tuple(dict.fromkeys(event_types))
+        found = self._views.get(chosen)
+        if found is None:
+            found = View(chosen, self._merged(chosen))
+            self._views.keep(found)
+        return found
+
+    def _merged(self, event_types: tuple[str, ...]) -> dict[str, Use]:
         uses: dict[str, Use] = {}
-        for event_type in chosen:
+        for event_type in event_types:
             if event_type not in self.event_types:
                 raise EventError(
                     f"expected a declared event type, found {show_raw(event_type)}{hint(event_type, self.event_types)}",
@@ -141,7 +197,7 @@ class Schema:
                 )
             for name, use in self.event_types[event_type].items():
                 uses[name] = uses[name].merge(use) if name in uses else use
-        return View(chosen, uses)
+        return uses
 
     def event(self, raw: Mapping[str, object]) -> Event:
         """The event a mapping stands for, checked by R1, R2 and R3."""

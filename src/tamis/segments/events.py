@@ -18,11 +18,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import EventError, LimitError
-from tamis.model import Boolean, Domain, Event, Finite, Integer, Kind, Number, Schema, String, Timestamp, Untyped
+from tamis.model import (
+    EVENT_TYPE,
+    Boolean,
+    Domain,
+    Event,
+    Finite,
+    Integer,
+    Kind,
+    Number,
+    Schema,
+    String,
+    Timestamp,
+    Untyped,
+)
 from tamis.model.events import MAX_DEPTH, MAX_VALUES
 from tamis.segments.constraints import Column
+from tamis.segments.views import Types, keep_views, only_type
 
-__all__ = ["Batch", "Part", "arrow_rows", "batch_of_arrow", "batch_of_events", "read_row"]
+__all__ = ["Batch", "Part", "arrow_rows", "batch_of_arrow", "batch_of_columns", "batch_of_events", "read_row"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -126,21 +140,45 @@ class _Unsure(Exception):
 def batch_of_arrow(table: pa.Table | pa.RecordBatch, schema: Schema) -> Batch:
     """A batch from Arrow: a column per attribute, lists for several values, structs for dotted names."""
     table = pa.table(table) if isinstance(table, pa.RecordBatch) else table
+    found = batch_of_columns(table, schema)
+    return found if found is not None else batch_of_events(list(_read_rows(table, schema)), schema)
+
+
+def batch_of_columns(table: pa.Table, schema: Schema) -> Batch | None:
+    """The same where whole columns show that every event is right; None where events must be looked at one by one."""
     try:
-        if schema.event_types and not schema.open:
-            raise _Unsure
         columns = list(_flat("", table))
         if len({name for name, _ in columns}) < len(columns):
-            raise _Unsure  # nested and with a dot
+            return None  # nested and with a dot
         parts = {
             name: part
             for name, column in columns
             if (part := _read_column(name, column, schema.domain(name))) is not None
         }
         _limit_values(len(table), list(parts.values()))
+        if schema.event_types and not schema.open:
+            parts = _in_views(parts, len(table), schema)
     except (_Unsure, pa.ArrowException):  # Arrow joins no chunks whose dictionaries hold nulls, or too much together
-        return batch_of_events(list(_read_rows(table, schema)), schema)
+        return None
     return Batch(len(table), {name: [part] for name, part in parts.items()}, table, schema)
+
+
+def _in_views(parts: dict[str, Part], size: int, schema: Schema) -> dict[str, Part]:
+    """The parts, where each event surely keeps the view of its types; the only type is added where it is not named."""
+    if not size:
+        return parts
+    types = only_type(schema, size)
+    if types is not None:
+        name, at = types.names.dictionary, types.names.indices.to_numpy()
+        parts = {**parts, EVENT_TYPE: Part(Kind.STRING, types.rows, name, at, single=True)}
+    elif EVENT_TYPE in parts:
+        types = Types(parts[EVENT_TYPE].rows, parts[EVENT_TYPE].values)
+    else:
+        raise _Unsure
+    given = {name: part.rows for name, part in parts.items() if name != EVENT_TYPE}
+    if not keep_views(schema, size, given, types).all():
+        raise _Unsure
+    return parts
 
 
 def _limit_values(size: int, parts: list[Part]) -> None:

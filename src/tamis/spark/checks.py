@@ -15,18 +15,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.errors import EventError
 from tamis.model import EVENT_TYPE, Boolean, Domain, Finite, Integer, Number, Schema, String, Timestamp
 from tamis.model.events import MAX_VALUES
 from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
+from tamis.segments.views import Types, keep_views, only_type
 
 __all__ = ["certain", "leaves"]
 
-_BETWEEN = "\x1f"
-"""Joins the names of a list into one text. Each name is checked to be declared, and no declared one may hold it."""
-
 _FIRST_US, _LAST_US = FIRST_INSTANT // 1000, LAST_INSTANT // 1000
 
+Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -47,16 +45,16 @@ def certain(schema: Schema, events: pa.StructArray) -> Mask:
     if schema.open or len(set(names)) < len(names):
         return np.zeros(len(events), bool)
     columns = [(name, column) for name, column in columns if column.null_count < len(column)]
-    present: dict[str, Mask] = {}
+    given: dict[str, Ints] = {}
     for name, column in columns:
         domain = schema.domain(name)
         if domain is None or pa.types.is_map(column.type):
             good &= ~_mask(column.is_valid())
             continue
-        present[name], fits = _column_fits(domain, column, MAX_VALUES // len(columns))
+        given[name], fits = _column_fits(domain, column, MAX_VALUES // len(columns))
         good &= fits
     if schema.event_types:
-        good &= _keeps_views(schema, dict(columns), present, len(events))
+        good &= _keep_views(schema, dict(columns), given, len(events))
     return good
 
 
@@ -65,18 +63,19 @@ def _mask(values: pa.Array) -> Mask:
     return found
 
 
-def _column_fits(domain: Domain, column: pa.Array, most_values: int) -> tuple[Mask, Mask]:
-    """Per event: has it a value, and are there not too many and all of them in the domain?"""
+def _column_fits(domain: Domain, column: pa.Array, most_values: int) -> tuple[Ints, Mask]:
+    """The events of the values; and per event, are there not too many and all of them in the domain?"""
     if not pa.types.is_list(column.type):
         present = _mask(column.is_valid())
-        return present, ~present | _values_fit(domain, column)
+        return np.flatnonzero(present).astype(np.int32), ~present | _values_fit(domain, column)
     lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
-    values, owners = column.flatten(), np.repeat(np.arange(len(column)), lengths)  # a null owns nothing
+    owners = np.repeat(np.arange(len(column), dtype=np.int32), lengths)  # a null owns nothing
+    values = column.flatten()
     given = _mask(values.is_valid())
     wrong = owners[given & ~_values_fit(domain, values)]
     fits = lengths <= most_values
     fits[wrong] = False
-    return np.bincount(owners[given], minlength=len(column)) > 0, fits
+    return owners[given], fits
 
 
 def _values_fit(domain: Domain, values: pa.Array) -> Any:
@@ -119,40 +118,13 @@ def _is_utf8(values: pa.Array) -> bool:
     return True
 
 
-def _keeps_views(schema: Schema, columns: dict[str, pa.Array], present: dict[str, Mask], count: int) -> Mask:
-    """R1, the counts of R2, and R3, for each set of event types that occurs."""
-    good = np.zeros(count, bool)
-    for names, rows in _type_sets(schema, columns, count):
-        try:
-            uses = schema.view(names).uses
-        except EventError:
-            continue
-        fine = rows & present.get(EVENT_TYPE, rows)
-        for name, has in present.items():
-            if name not in uses:
-                fine &= ~has if name != EVENT_TYPE else True
-            elif not uses[name].multiple and pa.types.is_list(columns[name].type):
-                fine &= pc.list_value_length(columns[name]).fill_null(0).to_numpy(zero_copy_only=False) <= 1
-        for name, use in uses.items():
-            if use.mandatory:
-                fine &= present.get(name, np.zeros(count, bool))
-        good |= fine
-    return good
-
-
-def _type_sets(schema: Schema, columns: dict[str, pa.Array], count: int) -> Iterator[tuple[list[str], Mask]]:
-    column = columns.get(EVENT_TYPE)
-    if column is None:
-        if len(schema.event_types) == 1:
-            yield list(schema.event_types), np.ones(count, bool)
-        return
-    listed = pa.types.is_list(column.type)
-    if not pa.types.is_string(column.type.value_type if listed else column.type):
-        return
-    if any(_BETWEEN in name for name in schema.event_types):
-        return
-    joined = pc.binary_join(column, _BETWEEN) if listed else column
-    encoded = joined.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    for code, key in enumerate(encoded.dictionary.to_pylist()):
-        yield (key.split(_BETWEEN) if listed else [key]), codes == code
+def _keep_views(schema: Schema, columns: dict[str, pa.Array], given: dict[str, Ints], count: int) -> Mask:
+    """R1, the counts of R2, and R3."""
+    types = only_type(schema, count)
+    if types is None:
+        column = columns[EVENT_TYPE] if EVENT_TYPE in given else pa.nulls(count)
+        names = column.flatten() if pa.types.is_list(column.type) else column
+        if not pa.types.is_string(names.type) or not _is_utf8(names):
+            return np.zeros(count, bool)
+        types = Types(given[EVENT_TYPE], names.drop_null())
+    return keep_views(schema, count, {name: rows for name, rows in given.items() if name != EVENT_TYPE}, types)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +14,12 @@ from tamis.errors import EventError, LimitError, SegmentError, TamisError
 from tamis.model import Event, Schema
 from tamis.segments import file as segments
 from tamis.segments.collection import Collection
-from tamis.segments.events import Batch, batch_of_arrow, batch_of_events
+from tamis.segments.events import Batch, batch_of_arrow, batch_of_columns, batch_of_events
 from tamis.segments.file import save_segment
 from tamis.segments.ids import IdColumn
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.statistics import Statistics
-from tamis.spark.checks import certain, leaves
+from tamis.spark.checks import leaves
 from tamis.spark.events import raw_events
 
 __all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "read_batch", "write_segment"]
@@ -117,9 +116,9 @@ def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Batch:
         table = pa.Table.from_arrays(events.flatten(), [field.name for field in events.type])
         if schema.open or not schema.event_types:
             return batch_of_arrow(table, schema)
-        if certain(schema, events).all():
-            # The rules hold, and they are all that event types are for: without them columns are read whole.
-            return batch_of_arrow(table, replace(schema, event_types={}))
+        found = batch_of_columns(table, schema)
+        if found is not None and found.size == len(events) and not events.null_count:
+            return found
     return batch_of_events(list(_read_each(events, event_ids, schema)), schema)
 
 
