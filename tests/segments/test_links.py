@@ -202,3 +202,24 @@ def test_booleans_have_no_order_and_kinds_do_not_mix() -> None:
 
     assert some_pair(Untyped(), Operator.NE, mine, theirs)
     assert not any(some_pair(Untyped(), one, mine, theirs) for one in LINKS if one is not Operator.NE)
+
+
+def test_a_batch_visits_only_the_links_whose_attributes_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    visited: list[tuple[str, str, int]] = []
+    settle = links._Settling.settle
+
+    def watched(self: links._Settling, name: str, other: str, between: list[tuple[int, Operator]]) -> None:
+        visited.append((name, other, len(between)))
+        settle(self, name, other, between)
+
+    monkeypatch.setattr(links._Settling, "settle", watched)
+    names = [f"n{number:02}" for number in range(50)]
+    schema = Schema({}, {name: Attribute(name, Integer()) for name in names}, {})
+    engine = Engine(schema)
+    pairs = list(product(names[:-1], (">", "<", "!="), names[-1:]))
+    engine.subscribe_many((" ".join(pair), f"{pair[0]} {pair[1]} @{pair[2]}") for pair in pairs)
+
+    found = engine.match_many([{"n07": 3, "n49": 1}, {"n07": 1, "n48": 2}, {"n49": 1, "n07": [1, 1]}])
+
+    assert [set(ids) for ids in found] == [{"n07 > n49", "n07 != n49"}, set(), set()]
+    assert sorted(visited) == [("n07", "n49", 3), ("n48", "n49", 3)]

@@ -76,7 +76,8 @@ def columns_of(pieces: list[Piece], schema: Schema) -> tuple[Columns, dict[Slot,
     attributes = {name: _attribute_codes(name, pieces_of, schema) for name, pieces_of in _by_attribute(names, pieces)}
     links = tuple(slot for slot in slots if slot.role == LINK)
     column = {name: at for at, name in enumerate(names)}
-    places = [len(names) + links.index(s) if s.role == LINK else column[s.attribute] for s in slots]
+    link_column = {link: at for at, link in enumerate(links, len(names))}
+    places = [link_column[slot] if slot.role == LINK else column[slot.attribute] for slot in slots]
     modes = [ALL if slot.role == LACKS else ANY for slot in slots]
     return Columns(attributes, links, np.array(places, np.int32), np.array(modes, np.uint8)), slots
 
