@@ -25,7 +25,7 @@ from tamis.model import (
     compare,
 )
 from tamis.model.schema import Attribute
-from tamis.segments import doubts, links
+from tamis.segments import collection, doubts, links
 from tamis.segments.links import Choice, some_pair
 from tests.segments.histories import compare_answers, registry
 
@@ -202,6 +202,60 @@ def test_booleans_have_no_order_and_kinds_do_not_mix() -> None:
 
     assert some_pair(Untyped(), Operator.NE, mine, theirs)
     assert not any(some_pair(Untyped(), one, mine, theirs) for one in LINKS if one is not Operator.NE)
+
+
+# -- one event at a time ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("an event of single values was made a batch")
+
+    monkeypatch.setattr(collection, "batch_of_events", refuse)
+
+
+@pytest.mark.usefixtures("no_batches")
+@pytest.mark.parametrize("seed", range(30))
+def test_single_values_take_the_short_road(seed: int) -> None:
+    rng = random.Random(seed)
+    kind = rng.choice(list(VALUES))
+    names = [name for name in NAMES if name[0] == kind]
+    word = rng.choice([" and ", " or "])
+    engine, oracle = Engine(SCHEMA), Engine(SCHEMA, algorithm="naive")
+    texts = [word.join(some_test(rng, names) for _ in range(rng.randint(1, 3))) for _ in range(40)]
+    for one in (engine, oracle):
+        one.subscribe_many(enumerate(texts))
+    registry(engine).collection.flush()
+    for event in [some_event(rng, names, 1) for _ in range(60)]:
+        expected = oracle.match(event)
+
+        assert engine.match(event) == expected, event
+        assert registry(engine).match_mapping(event) in (expected, None)
+        assert registry(engine).match(SCHEMA.event(event)) == expected
+
+
+def test_a_mapping_of_plain_values_settles_its_links_itself() -> None:
+    engine = market(["bid > @reserve", "bid = @reserve", "bid != @reserve and x = 1", "not (bid > @step)"])
+    answer = registry(engine).match_mapping
+
+    for _ in range(2):
+        assert answer({"bid": 5, "reserve": 3, "x": 1}) == [0, 2]
+        assert answer({"bid": 3, "reserve": 3, "x": 1}) == [1]
+        assert answer({"bid": 3, "reserve": None, "x": 1, "step": 3}) == [3]
+        assert answer({"bid": [3, 4], "reserve": 3}) is None
+
+
+def test_an_event_type_that_goes_without_saying_can_be_compared() -> None:
+    schema = Schema.loads('[attributes]\nname = "string"\n[event_types.sale]\nname = "optional"\n')
+    for algorithm in ("adaptive", "naive"):
+        engine = Engine(schema, algorithm=algorithm)
+        engine.subscribe_many([(1, "name = @event_type"), (2, "name != @event_type")])
+
+        assert [engine.match({"name": name}) for name in ("sale", "rent")] == [[1], [2]]
+
+
+# -- many links ---------------------------------------------------------------------------------------------------
 
 
 def test_a_batch_visits_only_the_links_whose_attributes_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
