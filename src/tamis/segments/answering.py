@@ -75,9 +75,9 @@ class Answering:
         events = np.repeat(np.arange(batch.size), np.diff(offsets))
         for base, segment, doubts in zip(bases, segments, doubtful, strict=True):
             places = np.flatnonzero(doubts[events] & (rows >= base) & (rows < base + segment.rows))
-            places = places[segment.compares[rows[places] - base]]
-            places = places[np.argsort(rows[places], kind="stable")]  # a row's text is read once
             look = self._doubts_of(segment)
+            places = places[look.rows[rows[places] - base]]
+            places = places[np.argsort(rows[places], kind="stable")]  # a row's text is read once
             row, forms = -1, []
             for at, event in zip(places.tolist(), events[places].tolist(), strict=True):
                 if rows[at] - base != row:
@@ -90,5 +90,5 @@ class Answering:
     def _doubts_of(self, segment: Segment) -> Doubts:
         found = self._doubts.get(segment.index)
         if found is None:
-            found = self._doubts[segment.index] = Doubts(self._schema)
+            found = self._doubts[segment.index] = Doubts(self._schema, segment)
         return found

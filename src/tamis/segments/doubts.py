@@ -39,8 +39,10 @@ class _Form(NamedTuple):
 class Doubts:
     """Second looks at the subscriptions of one segment, for which it must not hold the segment itself."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, segment: Segment) -> None:
         self._schema = schema
+        self.rows = segment.compares
+        """Which rows need them; the same however many are dead."""
         self._kept: dict[int, list[_Form]] = {}
         self._room = _MOST_KEPT
 
