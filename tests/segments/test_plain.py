@@ -10,7 +10,6 @@ import pytest
 
 from tamis import Engine, Schema, TamisError
 from tamis.language import parse
-from tamis.model import Reference
 from tests.segments.histories import registry
 from tests.strategies import Dice, make_event, make_schema, make_test
 
@@ -48,9 +47,8 @@ def one_test(dice: Dice, schema: Schema) -> str:
 
 
 def is_short(text: str, schema: Schema) -> bool:
-    """Whether a segment of it has one row per subscription and compares no attributes."""
-    conjunctions = parse(text, schema)
-    return len(conjunctions) == 1 and not any(isinstance(one.operand, Reference) for one in conjunctions[0])
+    """Whether a segment of it has one row per subscription."""
+    return len(parse(text, schema)) == 1
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -77,7 +75,7 @@ def test_the_short_cut_and_the_long_way_agree(part: int) -> None:
                 taken += registry(engine).match_mapping(event) is not None
             seen += 1
 
-    assert taken > seen / 20
+    assert taken > seen / 25
 
 
 @pytest.fixture

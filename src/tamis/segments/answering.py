@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.rows import once
-from tamis.language import parse
-from tamis.matchers.naive import conjunction_holds
-from tamis.model import Conjunction, Event, Schema
+from tamis.model import Schema
+from tamis.segments.doubts import Doubts
 from tamis.segments.encoding import encode_batch
 from tamis.segments.events import Batch
+from tamis.segments.ids import IdIndex
 from tamis.segments.matching import Work, count_matches, list_matches
 from tamis.segments.segment import Segment
 
@@ -22,8 +22,6 @@ __all__ = ["Answer", "Answering"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
-_PARSED = 10_000
-"""Normal forms kept of subscriptions that compare attributes with each other."""
 
 
 class Answer(NamedTuple):
@@ -40,10 +38,7 @@ class Answering:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._parse = lru_cache(_PARSED)(self._parse_text)
-
-    def _parse_text(self, text: str) -> tuple[Conjunction, ...]:
-        return parse(text, self._schema)
+        self._doubts: WeakKeyDictionary[IdIndex, Doubts] = WeakKeyDictionary()
 
     def count(self, segments: tuple[Segment, ...], batch: Batch, work: Work) -> Longs:
         """How many subscriptions each event satisfies; listed only where rows and subscriptions differ."""
@@ -74,17 +69,26 @@ class Answering:
         self, segments: Sequence[Segment], bases: list[int], batch: Batch, doubtful: list[npt.NDArray[np.bool_]],
         answer: Answer,
     ) -> tuple[Longs, Ints]:  # fmt: skip
-        """Ask the oracle about subscriptions that compare attributes, where an event has several values for one."""
+        """Ask again about subscriptions that ask more of attributes they compare, where an event has several values."""
         offsets, rows = answer.offsets, answer.rows
         keep = np.ones(len(rows), np.bool_)
+        events = np.repeat(np.arange(batch.size), np.diff(offsets))
         for base, segment, doubts in zip(bases, segments, doubtful, strict=True):
-            for event in np.nonzero(doubts)[0].tolist():
-                for at in range(offsets[event], offsets[event + 1]):
+            places = np.flatnonzero(doubts[events] & (rows >= base) & (rows < base + segment.rows))
+            look = self._doubts_of(segment)
+            places = places[look.rows[rows[places] - base]]
+            places = places[np.argsort(rows[places], kind="stable")]  # a row's text is read once
+            row, forms = -1, []
+            for at, event in zip(places.tolist(), events[places].tolist(), strict=True):
+                if rows[at] - base != row:
                     row = int(rows[at]) - base
-                    if 0 <= row < segment.rows and segment.compares[row]:
-                        keep[at] = self._holds(segment.texts[row].as_py(), batch.event(event))
+                    forms = look.forms(segment, row)
+                keep[at] = look.holds(forms, batch.event(event))
         kept = np.r_[0, np.cumsum(keep)]
         return kept[offsets].astype(np.int64), rows[keep]
 
-    def _holds(self, text: str, event: Event) -> bool:
-        return any(conjunction_holds(self._schema, one, event) for one in self._parse(text))
+    def _doubts_of(self, segment: Segment) -> Doubts:
+        found = self._doubts.get(segment.index)
+        if found is None:
+            found = self._doubts[segment.index] = Doubts(self._schema, segment)
+        return found

@@ -17,6 +17,7 @@ from tamis.kernels.rows import Places
 from tamis.kernels.segment import Parts
 from tamis.model import Schema
 from tamis.segments.coding import Coded, Columns, code_reading, take
+from tamis.segments.constraints import BOUND, LINK, Slot
 from tamis.segments.homes import COMMON, Access, Homes, choose_homes, slots_of
 from tamis.segments.reading import Reading
 from tamis.segments.statistics import Statistics
@@ -53,7 +54,8 @@ class Layout:
     canon: Ints | None
     """Where texts have several conjunctions: each row's first sibling."""
     linked: npt.NDArray[np.bool_]
-    """Rows whose conjunction compares attributes with each other."""
+    """Rows whose conjunction compares two attributes and asks more of one of them: where it has several values, the
+    truth of the comparison alone does not settle the conjunction."""
     counts: dict[str, int]
     homes: list[Home]
 
@@ -95,12 +97,31 @@ def _describe(columns: Columns, homes: Homes) -> list[Home]:
 
 
 def _linked(coded: Coded, conjunction: Longs) -> npt.NDArray[np.bool_]:
-    links = coded.columns.slot_column >= len(coded.columns.attributes)
-    found = np.zeros(len(coded.intervals.start), np.bool_)
-    if links.any():
-        of = np.repeat(np.arange(len(coded.intervals.start) - 1), np.diff(coded.intervals.start))
-        found[of[links[coded.intervals.slot]]] = True
+    """Of each row, whether its conjunction binds an attribute twice: in two links, or in a link and by itself."""
+    intervals, found = coded.intervals, np.zeros(len(coded.intervals.start), np.bool_)
+    if coded.columns.links:
+        lengths = np.diff(intervals.start)
+        of = np.repeat(np.arange(len(lengths)), lengths)
+        first, second, names = _bound_names(coded.slots)
+        with_links = np.zeros(len(lengths), np.bool_)
+        with_links[of[second[intervals.slot] >= 0]] = True
+        chosen = np.flatnonzero(_firsts(intervals, lengths) & with_links[of])
+        of, slot = of[chosen], intervals.slot[chosen]
+        keys = np.sort(np.concatenate([(of * names + name[slot])[name[slot] >= 0] for name in (first, second)]))
+        found[keys[1:][keys[1:] == keys[:-1]] // names] = True
     return found[conjunction]  # -1 is padding and falls on the spare last entry
+
+
+def _bound_names(slots: tuple[Slot, ...]) -> tuple[Longs, Longs, int]:
+    """The attributes that each slot binds to one value, numbered: one, two for a link, or none (-1)."""
+    numbers: dict[str, int] = {}
+    found = np.full((2, len(slots)), -1, np.int64)
+    for at, slot in enumerate(slots):
+        if slot.role in (BOUND, LINK):
+            found[0, at] = numbers.setdefault(slot.attribute, len(numbers))
+        if slot.role == LINK:
+            found[1, at] = numbers.setdefault(slot.other, len(numbers))
+    return found[0], found[1], len(numbers)
 
 
 def _canon(owner: Longs) -> Ints | None:

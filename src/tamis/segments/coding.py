@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from tamis.kernels.conjunctions import (
     take_intervals,
 )
 from tamis.kernels.numbering import grouped, new_table
-from tamis.model import Finite, Integer, Kind, Schema
+from tamis.model import Finite, Integer, Kind, Operator, Schema
 from tamis.segments.codes import AttributeCodes, Dictionary, dictionary_of
 from tamis.segments.constraints import LACKS, LINK, Column, Piece, Slot
 from tamis.segments.reading import Reading
@@ -41,12 +42,27 @@ class Columns:
     def count(self) -> int:
         return len(self.attributes) + len(self.links)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The column of each attribute."""
+        return {name: at for at, name in enumerate(self.attributes)}
+
+    @cached_property
+    def partners(self) -> dict[str, dict[str, list[tuple[int, Operator]]]]:
+        """Attribute → the others that links compare it with → the columns and operators of these links."""
+        found: dict[str, dict[str, list[tuple[int, Operator]]]] = {}
+        for at, link in enumerate(self.links, len(self.attributes)):
+            found.setdefault(link.attribute, {}).setdefault(link.other, []).append((at, Operator(link.operator)))
+        return found
+
 
 @dataclass(frozen=True)
 class Coded:
     """Distinct conjunctions, and who owns each."""
 
     columns: Columns
+    slots: tuple[Slot, ...]
+    """What the intervals' slots stand for."""
     intervals: Intervals
     owner_start: Longs
     """Conjunction c belongs to the texts `owners[owner_start[c]:owner_start[c + 1]]`."""
@@ -60,7 +76,8 @@ def columns_of(pieces: list[Piece], schema: Schema) -> tuple[Columns, dict[Slot,
     attributes = {name: _attribute_codes(name, pieces_of, schema) for name, pieces_of in _by_attribute(names, pieces)}
     links = tuple(slot for slot in slots if slot.role == LINK)
     column = {name: at for at, name in enumerate(names)}
-    places = [len(names) + links.index(s) if s.role == LINK else column[s.attribute] for s in slots]
+    link_column = {link: at for at, link in enumerate(links, len(names))}
+    places = [link_column[slot] if slot.role == LINK else column[slot.attribute] for slot in slots]
     modes = [ALL if slot.role == LACKS else ANY for slot in slots]
     return Columns(attributes, links, np.array(places, np.int32), np.array(modes, np.uint8)), slots
 
@@ -100,7 +117,7 @@ def code_reading(reading: Reading, schema: Schema) -> Coded:
     columns, slots = columns_of(pieces, schema)
     pieces.sort(key=lambda piece: slots[piece.slot])
     intervals, numbers = _sorted_intervals(pieces, slots, columns, reading.dead)
-    return _distinct(columns, intervals, reading.owners[numbers])
+    return _distinct(columns, tuple(slots), intervals, reading.owners[numbers])
 
 
 def _range(columns: Columns, piece: Piece) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -143,14 +160,14 @@ def _left_without(pieces: list[Piece], slots: dict[Slot, int], empty: list[npt.N
     return conjunction[np.isin(key, key[~np.concatenate(empty)], invert=True)]
 
 
-def _distinct(columns: Columns, intervals: Intervals, owners: Longs) -> Coded:
+def _distinct(columns: Columns, slots: tuple[Slot, ...], intervals: Intervals, owners: Longs) -> Coded:
     count = len(intervals.start) - 1
     numbers, first = np.empty(count, np.int32), np.empty(count, np.int32)
     distinct = number_conjunctions(intervals, new_table(count, np.uint64), numbers, first)
     if distinct == count:
-        return Coded(columns, intervals, np.arange(count + 1), owners)
+        return Coded(columns, slots, intervals, np.arange(count + 1), owners)
     starts, order = grouped(numbers, distinct)
-    return Coded(columns, take(intervals, first[:distinct].astype(np.int64)), starts, owners[order])
+    return Coded(columns, slots, take(intervals, first[:distinct].astype(np.int64)), starts, owners[order])
 
 
 def take(intervals: Intervals, chosen: Longs) -> Intervals:

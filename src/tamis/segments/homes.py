@@ -21,7 +21,7 @@ from tamis.kernels.conjunctions import Intervals, assign_blocks
 from tamis.kernels.numbering import grouped, numbered, ranked
 from tamis.kernels.points import MOST_POINTS, Points, Slots, find_points, pack_keys, set_keys
 from tamis.segments.coding import Columns
-from tamis.segments.encoding import TRUE
+from tamis.segments.links import TRUE
 from tamis.segments.statistics import Statistics
 from tamis.segments.tuning import Tuning
 

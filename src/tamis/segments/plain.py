@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import operator as operators
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from tamis.model import Domain, Finite, Integer, Kind, Number, Schema, String, Untyped
+from tamis.model import (
+    TOTAL,
+    Domain,
+    Event,
+    Finite,
+    Integer,
+    Kind,
+    Number,
+    Operator,
+    Schema,
+    String,
+    Untyped,
+    compare,
+)
+from tamis.model.values import string
 from tamis.segments.codes import AttributeCodes
 
-__all__ = ["Reader", "plain_readers"]
+__all__ = ["PlainLink", "Reader", "plain_links", "plain_readers"]
 
 Reader = Callable[[Any], int]
 """The code of a value, or -1 where somebody more careful must look at it."""
 
 _LARGE = 2**62
+_PYTHON: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQ: operators.eq,
+    Operator.NE: operators.ne,
+    Operator.LT: operators.lt,
+    Operator.LE: operators.le,
+    Operator.GT: operators.gt,
+    Operator.GE: operators.ge,
+}
 
 
 def plain_readers(
@@ -36,6 +59,46 @@ def plain_readers(
             return None
         readers.append((column, reader))
     return readers
+
+
+class PlainLink(NamedTuple):
+    """A link between two plain values."""
+
+    column: int
+    holds: Callable[[Any, Any], bool]
+    name: str
+    other: str
+
+
+def plain_links(
+    schema: Schema,
+    raw: Mapping[str, object],
+    event: Event,
+    partners: Mapping[str, Mapping[str, list[tuple[int, Operator]]]],
+) -> list[PlainLink] | None:
+    """The links that events like `raw` may satisfy, where `plain_readers` can read them; `event` is what it stands for.
+
+    None if a value that is compared does not stand in the mapping.
+    """
+    found: list[PlainLink] = []
+    for name in partners.keys() & event.values.keys():
+        domain = schema.domain(name)
+        assert domain is not None
+        for other in partners[name].keys() & event.values.keys():
+            mine, theirs = raw.get(name), raw.get(other)
+            if mine is None or theirs is None:
+                return None
+            if isinstance(mine, str) is isinstance(theirs, str):  # across kinds all is false
+                links = partners[name][other]
+                found += [PlainLink(column, _comparison(domain, operator), name, other) for column, operator in links]
+    return found
+
+
+def _comparison(domain: Domain, operator: Operator) -> Callable[[Any, Any], bool]:
+    """`compare` for numbers or strings, as Python says it where their order is total."""
+    if isinstance(domain, Finite) and operator not in (Operator.EQ, Operator.NE):
+        return lambda mine, theirs: compare(domain, operator, string(mine), string(theirs))
+    return _PYTHON[TOTAL.get(operator, operator)]
 
 
 def _reader(domain: Domain, of: type, codes: AttributeCodes | None) -> Reader | None:

@@ -73,7 +73,7 @@ class Segment:
 
     @cached_property
     def compares(self) -> npt.NDArray[np.bool_]:
-        """First rows of subscriptions that compare attributes with each other in any of their conjunctions."""
+        """First rows of subscriptions that have a linked row among their own."""
         found = self.layout.linked.copy()
         if self.layout.canon is not None:
             found[self.layout.canon[self.layout.linked]] = True

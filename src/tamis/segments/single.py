@@ -16,8 +16,9 @@ import numpy.typing as npt
 from tamis.kernels.blocks import scratch_for
 from tamis.kernels.segment import Finds
 from tamis.kernels.single import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
-from tamis.model import EVENT_TYPE, Event, Schema
-from tamis.segments.plain import Reader, plain_readers
+from tamis.model import EVENT_TYPE, Event, Schema, Value, compare
+from tamis.segments.links import FALSE, TRUE
+from tamis.segments.plain import PlainLink, Reader, plain_links, plain_readers
 from tamis.segments.segment import Segment
 
 __all__ = ["SingleMatcher"]
@@ -55,10 +56,11 @@ class _Desk:
 
 
 class _Shape(NamedTuple):
-    """How to read mappings of the same names and types: the codes to start from, then a reader for each value."""
+    """How to read mappings of the same names and types: the codes to start from, a reader for each value, the links."""
 
     codes: memoryview
     readers: list[tuple[int, Reader]]
+    links: list[PlainLink]
 
 
 class SingleMatcher:
@@ -73,9 +75,11 @@ class SingleMatcher:
         columns = segment.layout.columns
         self._columns = {name: (at, codes) for at, (name, codes) in enumerate(columns.attributes.items())}
         self._width = max(columns.count, 1)
-        self._nothing = np.zeros(self._width, np.int32).data
-        self._links = bool(columns.links)
-        self._plain = not columns.links and segment.layout.canon is None
+        self._partners = columns.partners
+        nothing = np.zeros(self._width, np.int32)
+        nothing[len(columns.attributes) : columns.count] = FALSE
+        self._nothing = nothing.data
+        self._plain = segment.layout.canon is None
         self._local = threading.local()
         self._shapes: dict[object, _Shape | None] = {}
 
@@ -92,8 +96,6 @@ class SingleMatcher:
 
         `segment` is this one, perhaps with more dead.
         """
-        if self._links:
-            return None
         desk = self._desk(segment)
         codes = desk.codes
         codes[:] = self._nothing
@@ -103,7 +105,23 @@ class SingleMatcher:
                 if len(values) > 1:
                     return None
                 codes[column[0]] = column[1].code(values[0])
+        if self._partners and not self._settle_links(codes, event.values):
+            return None
         return self._match(segment, desk)
+
+    def _settle_links(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> bool:
+        """Whether it could be done, no link having several values to choose from."""
+        for name in self._partners.keys() & values.keys():
+            domain = self._schema.domain(name)
+            assert domain is not None
+            for other in self._partners[name].keys() & values.keys():
+                mine, theirs = values[name], values[other]
+                if len(mine) > 1 or len(theirs) > 1:
+                    return False
+                for column, operator in self._partners[name][other]:
+                    if compare(domain, operator, mine[0], theirs[0]):
+                        codes[column] = TRUE
+        return True
 
     def rows_of_mapping(self, segment: Segment, raw: Mapping[str, object]) -> Ints | None:
         """The same for a mapping of plain values, each subscription once; None if it must be read as an event first.
@@ -130,18 +148,22 @@ class SingleMatcher:
                 return None
             if column >= 0:
                 codes[column] = code
+        for column, holds, name, other in known.links:
+            if holds(raw[name], raw[other]):
+                codes[column] = TRUE
         return self._match(segment, desk)
 
     def _learn_shape(self, shape: object, raw: Mapping[str, object]) -> _Shape | None:
         event = self._schema.event(raw)  # whatever is wrong with it is said here
         readers = plain_readers(self._schema, raw, self._columns)
+        links = plain_links(self._schema, raw, event, self._partners)
         known = None
-        if readers is not None:
-            codes = np.zeros(self._width, np.int32)
+        if readers is not None and links is not None:
+            codes = np.array(self._nothing)
             for name, (column, of) in self._columns.items():
                 if name in event.values and raw.get(name) is None:  # the only event type need not be named
                     codes[column] = of.code(event.values[name][0])
-            known = _Shape(codes.data, readers)
+            known = _Shape(codes.data, readers, links)
         if len(self._shapes) < _MOST_SHAPES:
             self._shapes[shape] = known
         return known
