@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tamis.kernels.blocks import Events
 from tamis.kernels.jit import inlined, kernel
+from tamis.kernels.numbering import first_from
 
 __all__ = ["Clusters", "bucket_of", "match_clusters"]
 
@@ -54,27 +55,14 @@ def bucket_of(key: Any, bits: int) -> Any:
     return np.int64((key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 
-@inlined
-def _first_from(codes: Ints, first: int, last: int, wanted: Any) -> Any:
-    """The first place from first to last whose code is at least the one wanted; codes are in order."""
-    low, high = np.int64(first), np.int64(last)
-    while low < high:
-        middle = (low + high) >> 1
-        if codes[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @kernel
 def _admits_several(clusters: Clusters, first: int, last: int, mode: int, events: Events, code: int) -> bool:
     """Whether the intervals first to last, none of which touches another, admit one, or all, of the codes of a list."""
     start, end = events.list_start[-1 - code], events.list_start[-code]
     admitted = np.int64(0)
     for i in range(first, last):
-        low = _first_from(events.list_codes, start, end, clusters.rest_low[i])
-        admitted += _first_from(events.list_codes, low, end, np.int64(clusters.rest_high[i]) + 1) - low
+        low = first_from(events.list_codes, start, end, clusters.rest_low[i])
+        admitted += first_from(events.list_codes, low, end, np.int64(clusters.rest_high[i]) + 1) - low
     return bool(admitted == end - start if mode == ALL else admitted > 0)
 
 
@@ -121,7 +109,7 @@ def _has(events: Events, code: int, wanted: Any) -> bool:
     if code >= 0:
         return bool(code == wanted)
     end = events.list_start[-code]
-    at = _first_from(events.list_codes, events.list_start[-1 - code], end, wanted)
+    at = first_from(events.list_codes, events.list_start[-1 - code], end, wanted)
     return bool(at < end and events.list_codes[at] == wanted)
 
 

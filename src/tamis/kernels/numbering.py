@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import allocating, inlined, kernel
 
-__all__ = ["MOST_PROBES", "find_hashes", "grouped", "new_table", "numbered", "ranked", "sorted_hashes"]
+__all__ = ["MOST_PROBES", "find_hashes", "first_from", "grouped", "new_table", "numbered", "ranked", "sorted_hashes"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -104,6 +104,19 @@ def sort_hashes(hashes: Hashes, bits: int, starts: Longs, sorted_hashes: Hashes,
     return True
 
 
+@inlined
+def first_from(values: npt.NDArray[Any], first: Any, last: Any, wanted: Any) -> Any:
+    """The first place from first to last whose value is at least the one wanted; values are in order."""
+    low, high = np.int64(first), np.int64(last)
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
 @kernel
 def find_hashes(hashes: Hashes, wanted: Hashes, places: Longs) -> None:
     """Where each wanted hash is, or would be, among hashes in order; of equal ones the first.
@@ -120,14 +133,7 @@ def find_hashes(hashes: Hashes, wanted: Hashes, places: Longs) -> None:
             low, high, step = high + 1, high + step, 2 * step
         while low > 0 and hashes[low - 1] >= hash:
             low, high, step = max(low - step, np.int64(0)), low - 1, 2 * step
-        high = min(high, size)
-        while low < high:
-            middle = (low + high) >> 1
-            if hashes[middle] < hash:
-                low = middle + 1
-            else:
-                high = middle
-        places[i] = low
+        places[i] = first_from(hashes, low, min(high, size), hash)
 
 
 def numbered(keys: Longs) -> tuple[Ints, Ints]:

@@ -100,7 +100,7 @@ def _points(columns: Columns, intervals: Intervals, statistics: Statistics | Non
     return found
 
 
-class Groups:
+class _Groups:
     """Conjunctions by the set of columns they are filed under: `of[i]` is the group of the i-th."""
 
     def __init__(self, of: Ints, count: int) -> None:
@@ -133,11 +133,11 @@ class _Costs:
         rest = self._lengths[members] - level
         return self._points.chance[:level, members].prod(axis=0) * self.tuning.verify_ns * (1 + rest / 2)
 
-    def clusters(self, members: Longs, level: int, groups: Groups) -> Reals:
+    def clusters(self, members: Longs, level: int, groups: _Groups) -> Reals:
         """Of each group as a cluster: a probe, and whoever shares its key."""
         return self.tuning.probe_ns + groups.sums(self.candidates(members, level))
 
-    def blocks(self, members: Longs, groups: Groups) -> Reals:
+    def blocks(self, members: Longs, groups: _Groups) -> Reals:
         """Of each in full blocks: every slot, but in a block whose leading equalities all fail only the first."""
         tuning = self.tuning
         chance = groups.sums(self._points.chance[0, members]) / groups.sizes
@@ -145,7 +145,7 @@ class _Costs:
         alive = np.where(chance < tuning.rare, np.minimum(1.0, leads * chance), 1.0)
         return groups.sizes / tuning.members * (tuning.block_ns + self._slots(members, groups) * alive)
 
-    def _slots(self, members: Longs, groups: Groups) -> Reals:
+    def _slots(self, members: Longs, groups: _Groups) -> Reals:
         """The slots that a block of each would use, judged by a sample of its members."""
         tuning, every = self.tuning, np.maximum(1, groups.sizes // _SAMPLE)
         rank = np.arange(len(members)) - np.repeat(groups.starts[:-1], groups.sizes)
@@ -198,7 +198,7 @@ def _open_accesses(
     undecided: list[tuple[int, Longs, float, float]] = []
     for wanted in (1, 2, 3):
         here = np.nonzero(level == wanted)[0]
-        groups = Groups(*_sets(points, here, wanted, len(widths)))
+        groups = _Groups(*_sets(points, here, wanted, len(widths)))
         weights = zip(costs.clusters(here, wanted, groups).tolist(), costs.blocks(here, groups).tolist(), strict=True)
         undecided += [(wanted, here[groups.places(at)], *weight) for at, weight in enumerate(weights)]
     while True:
