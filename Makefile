@@ -9,7 +9,7 @@ READY := .venv/.ready
 .PHONY: setup demo test test-quick test-long test-postgres check format bench bench-quick clean help
 
 setup: $(READY)  ## Make .venv with all dependencies, and find or prepare a Java
-	@$(BIN)/python -m tamis.spark.java
+	@$(BIN)/python -m tamis.spark.running.java
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c '' || { echo "Tamis needs Python 3.11 or newer, and '$(PYTHON)' does not run: install it, or name yours as in 'make PYTHON=python3.12'." >&2; exit 2; }

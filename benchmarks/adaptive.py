@@ -24,14 +24,14 @@ import pyarrow.compute as pc
 from benchmarks import reference
 from benchmarks.loads import load
 from tamis import Engine, Schema
-from tamis.kernels.rows import writing_speed
-from tamis.kernels.single import match_one
+from tamis.kernels.segments.one_event import match_one
+from tamis.kernels.segments.rows import writing_speed
 from tamis.model import String
 from tamis.model.schema import Attribute
-from tamis.segments.registry import SegmentRegistry
-from tamis.workloads.blocks import Workload
+from tamis.segments.segment_registry import SegmentRegistry
 from tamis.workloads.lesub import LeSub
 from tamis.workloads.light import Light
+from tamis.workloads.slices import Workload
 from tamis.workloads.topss import TOPSS
 
 SEED = 1

@@ -13,7 +13,7 @@ from benchmarks.reference import MISSING, OPERATORS, EncodedWorkload
 from tamis.language import parse
 from tamis.matchers import Entry
 from tamis.model import Event, Predicate, Schema, Value
-from tamis.workloads.blocks import Workload
+from tamis.workloads.slices import Workload
 
 __all__ = ["Load", "load"]
 

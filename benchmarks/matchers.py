@@ -21,8 +21,8 @@ from benchmarks.loads import Load, load
 from benchmarks.reference import FLAGS, compiler, run
 from tamis.errors import LimitError
 from tamis.matchers import MATCHERS, Matcher
-from tamis.workloads.blocks import Workload
 from tamis.workloads.lesub import LeSub
+from tamis.workloads.slices import Workload
 from tamis.workloads.topss import TOPSS
 
 __all__ = ["main"]

@@ -30,7 +30,7 @@ TEST_SETTINGS = {
 @pytest.fixture(scope="session")
 def spark() -> SparkSession:
     """Start-up takes ten seconds or so, hence once per test process; the JVM ends with the process."""
-    from tamis.spark.sessions import session
+    from tamis.spark.running.sessions import session
 
     return session("local[2]", memory="1g", settings=TEST_SETTINGS)
 
@@ -38,7 +38,7 @@ def spark() -> SparkSession:
 @pytest.fixture
 def spark_for_commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The commands find this session running; they say so little because they turn Spark's own log off."""
-    monkeypatch.setattr("tamis.spark.sessions.session", lambda *_, **__: spark)
+    monkeypatch.setattr("tamis.spark.running.sessions.session", lambda *_, **__: spark)
     monkeypatch.setattr("tamis.spark.session", lambda *_, **__: spark, raising=False)
     yield
     spark.sparkContext.setLogLevel("ERROR")

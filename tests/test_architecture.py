@@ -21,20 +21,22 @@ def fence_after(words: str) -> list[str]:
 def drawn(lines: list[str]) -> dict[str, str]:
     """Path under src/tamis → what is said of it."""
     found: dict[str, str] = {}
-    room = ""
+    rooms: list[str] = []
     for line in lines[1:]:
-        entry = re.fullmatch(r"( {2}| {4})(\S+) {2,}(\S.*)", line)
+        entry = re.fullmatch(r"((?:  )+)(\S+) {2,}(\S.*)", line)
         assert entry, f"not an entry of the tree: {line!r}"
-        if len(entry[1]) == 2:
-            room = entry[2] if entry[2].endswith("/") else ""
-        found[entry[2] if len(entry[1]) == 2 else room + entry[2]] = entry[3]
+        rooms = rooms[: len(entry[1]) // 2 - 1]
+        found["".join(rooms) + entry[2]] = entry[3]
+        if entry[2].endswith("/"):
+            rooms.append(entry[2])
     return found
 
 
-def rooms() -> set[str]:
-    """What stands in src/tamis: modules, and folders with modules in them."""
-    folders = {f"{path.name}/" for path in SOURCE.iterdir() if any(path.glob("*.py"))}
-    return folders | {path.name for path in SOURCE.glob("*.py")}
+def files() -> set[str]:
+    """What stands in src/tamis: modules, and folders with modules in them; a folder speaks for its `__init__.py`."""
+    modules = {path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"}
+    folders = {f"{path.parent.relative_to(SOURCE)}/" for path in SOURCE.rglob("*/__init__.py")}
+    return {str(path.relative_to(SOURCE)) for path in modules} | folders - {"./"}
 
 
 def test_everything_in_the_tree_exists() -> None:
@@ -43,8 +45,8 @@ def test_everything_in_the_tree_exists() -> None:
     assert missing == []
 
 
-def test_every_room_is_in_the_tree() -> None:
-    assert rooms() - set(drawn(fence_after("## The tree"))) == set()
+def test_every_file_is_in_the_tree() -> None:
+    assert files() - set(drawn(fence_after("## The tree"))) == set()
 
 
 def test_what_is_still_to_come_has_not_come() -> None:

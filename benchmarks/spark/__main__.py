@@ -28,9 +28,9 @@ from benchmarks.spark.baselines import QUERIES, predicates, wide
 from benchmarks.spark.memory import measure
 from tamis import Engine
 from tamis import spark as ts
-from tamis.spark.manifest import commit, read_manifest
-from tamis.spark.routing import EVERY, bitmap
-from tamis.spark.storage import storage
+from tamis.spark.versions.manifest import commit, read_manifest
+from tamis.spark.versions.routing import EVERY, bitmap
+from tamis.spark.versions.storage import storage
 from tamis.workloads.catalogue import find_workload
 
 _EVENTS = {"cross join": 200, "equality/range split": 60, "predicate grouping": 30}
@@ -197,7 +197,7 @@ def skipping(spark: SparkSession, folder: Path, scale: float) -> None:
     for workload in (find_workload("lesub"), find_workload("lesub", p=1.0), find_workload("web")):
         place = folder / workload.name.replace(" ", "-")
         count, many, path = int(1_000_000 * scale), int(100_000 * scale), str(place / "index")
-        with patch("tamis.spark.indexing.SEGMENT_ROWS", max(1, count // 32)):
+        with patch("tamis.spark.steps.indexing.SEGMENT_ROWS", max(1, count // 32)):
             done = ts.index(ts.generate_subscriptions(spark, workload, count), workload.schema(), path)
         events, tally = stored(ts.generate_events(spark, workload, many), str(place / "events")), ts.Tally(spark)
         blind = str(place / "blind")

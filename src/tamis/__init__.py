@@ -34,9 +34,9 @@ from tamis.errors import (
     UnknownSubscription,
     WriteConflict,
 )
-from tamis.matchers.explain import Explanation
 from tamis.matches import Matches
 from tamis.model import Event, Schema
+from tamis.registry.explaining import Explanation
 
 __version__ = "0.1.0"
 

@@ -18,20 +18,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.batches.batch import Batch, arrow_rows, batch_of_arrow, batch_of_events, read_row
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
-from tamis.matchers.explain import Explanation, explain
-from tamis.matchers.registry import PlainRegistry, Receipt
 from tamis.matches import Matches
 from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
 from tamis.model.values import ValueRefused, is_text, show_raw
-from tamis.segments.events import Batch, arrow_rows, batch_of_arrow, batch_of_events, read_row
-from tamis.store.snapshot import Snapshot, read_snapshot, write_snapshot
+from tamis.registry.explaining import Explanation, explain
+from tamis.registry.plain import PlainRegistry, Receipt
+from tamis.store.saved import Saved, read_saved, write_saved
 
 if TYPE_CHECKING:
-    from tamis.segments.registry import SegmentRegistry
+    from tamis.segments.segment_registry import SegmentRegistry
 
 __all__ = ["Engine", "Receipt"]
 
@@ -218,7 +218,7 @@ class Engine:
         stay as they were compiled; only what is compiled later follows the options.
         """
         if isinstance(self._registry, PlainRegistry):
-            write_snapshot(Path(path), Snapshot(self.schema, self.algorithm, self._registry.items()))
+            write_saved(Path(path), Saved(self.schema, self.algorithm, self._registry.items()))
         else:
             self._registry.save(Path(path))
 
@@ -245,7 +245,7 @@ class Engine:
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
         if not create and not Path(path).is_dir():
-            kept = read_snapshot(Path(path))
+            kept = read_saved(Path(path))
             if schema is not None and schema != kept.schema:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
@@ -253,7 +253,7 @@ class Engine:
             return cls._open_folder(Path(path), schema, create, verify, options)
         else:
             with cls._open_folder(Path(path), schema, False, verify, {}) as engine:
-                kept = Snapshot(engine.schema, algorithm, engine._registry.items())
+                kept = Saved(engine.schema, algorithm, engine._registry.items())
         engine = cls(kept.schema, **options)
         engine.subscribe_many(kept.subscriptions)
         return engine
@@ -262,7 +262,7 @@ class Engine:
     def _open_folder(
         cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
     ) -> Engine:
-        from tamis.segments.durable import Folder
+        from tamis.segments.keep.folder import Folder
 
         folder = Folder(path, schema, create=create)
         try:
@@ -288,7 +288,7 @@ class Engine:
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> PlainRegistry | SegmentRegistry:
     if algorithm != "adaptive":
         return PlainRegistry(schema, MATCHERS[algorithm](schema, **options))
-    from tamis.segments.registry import SegmentRegistry
+    from tamis.segments.segment_registry import SegmentRegistry
 
     return SegmentRegistry(schema, **options)
 

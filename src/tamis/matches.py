@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from tamis.errors import OptionError
-from tamis.matchers.registry import Ids
 from tamis.model import SubscriptionId
+from tamis.registry.plain import Ids
 
 __all__ = ["Matches"]
 

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.loads import Load, load
 from benchmarks.reference import run
 from tamis.matchers import MATCHERS
-from tamis.workloads.blocks import Workload
 from tamis.workloads.lesub import LeSub
+from tamis.workloads.slices import Workload
 from tamis.workloads.topss import TOPSS
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from tamis import Engine
 from tamis.matchers import Entry, Matcher, MatcherStats, Rows
-from tamis.matchers.registry import PlainRegistry
 from tamis.model import Event
+from tamis.registry.plain import PlainRegistry
 from tamis.segments.collection import Collection
 
 IDS = tuple(f"id-{number}" for number in range(20))

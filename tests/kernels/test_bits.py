@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tamis.kernels.rows import writing_speed
+from tamis.kernels.segments.rows import writing_speed
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.2, 0.9, 1.0])

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tamis.batches.letters import letters_of
 from tamis.kernels.numbering import MOST_PROBES, new_table
+from tamis.kernels.segments.strings import Strings, fill_table, find_places
 from tamis.kernels.spans import hash_span
-from tamis.kernels.strings import Strings, fill_table, find_places
-from tamis.segments.letters import letters_of
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(["", "a", "ab", "abc", "\0", "é", "😀"])
 

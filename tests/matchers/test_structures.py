@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tamis import Engine, Schema
 from tamis.language import parse
 from tamis.matchers import MATCHERS
-from tamis.matchers.associations import Associations
-from tamis.matchers.codes import Column, past
-from tamis.matchers.roster import Roster
+from tamis.matchers.parts.associations import Associations
+from tamis.matchers.parts.labels import Column, past
+from tamis.matchers.parts.roster import Roster
 from tamis.workloads.topss import TOPSS
 
 _OPEN = Schema(open=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tamis import Engine
-from tamis.segments.registry import SegmentRegistry
+from tamis.segments.segment_registry import SegmentRegistry
 from tests.conformance.histories import History
 from tests.strategies import Dice
 

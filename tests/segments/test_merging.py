@@ -12,7 +12,7 @@ import pytest
 from tamis import Engine, Schema
 from tamis.segments import merging
 from tamis.segments.collection import Collection
-from tamis.segments.registry import SegmentRegistry
+from tamis.segments.segment_registry import SegmentRegistry
 
 EVENTS: list[dict[str, object]] = [{"v": n} for n in range(5)]
 

@@ -19,7 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf
 def test_the_page_shows_what_its_comments_say(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamis.spark.sessions.session", lambda *_: spark)
+    monkeypatch.setattr("tamis.spark.running.sessions.session", lambda *_: spark)
     monkeypatch.setattr("tamis.spark.session", lambda *_: spark, raising=False)
     (tmp_path / "incoming").mkdir()
     rows = [{"ref": 8, "rayon": "Meubles", "nombre": 1, "prix": "20.00", "genre": "Commode"},

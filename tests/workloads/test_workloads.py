@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from tamis import Engine
-from tamis.workloads.blocks import BLOCK_ROWS, Workload
 from tamis.workloads.lesub import LeSub
 from tamis.workloads.light import Light
+from tamis.workloads.slices import BLOCK_ROWS, Workload
 from tamis.workloads.topss import TOPSS
 
 WORKLOADS: dict[str, Workload] = {**TOPSS, "lesub": LeSub(), "light": Light(), "exponential": Light(p=0.1)}

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from tamis.cli.spark_options import add_spark_options, start_spark, whole
 from tamis.engine import Engine
-from tamis.matchers.explain import Explanation
 from tamis.model import Schema
+from tamis.registry.explaining import Explanation
 from tamis.workloads.publishers import write_example
 
 if TYPE_CHECKING:
-    from tamis.spark.story import Notified, Story
+    from tamis.spark.running.story import Notified, Story
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     print("Three auction houses announce listings of antiques and furniture, each in its own words and currency.")
     print("Starting Spark on this machine takes some seconds …", flush=True)
     spark = start_spark(arguments, new=arguments.out, quick=True)
-    from tamis.spark.jobs import new_folder
-    from tamis.spark.story import tell_story
+    from tamis.spark.running.jobs import new_folder
+    from tamis.spark.running.story import tell_story
 
     place = arguments.out or str(Path(tempfile.mkdtemp(prefix="tamis-demo-"), "auctions"))
     with new_folder(place):

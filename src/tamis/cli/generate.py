@@ -30,10 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
     workload = find_workload(arguments.workload, **given)
     spark = start_spark(arguments, new=arguments.out)
     from tamis import spark as ts
-    from tamis.spark.files import write
-    from tamis.spark.jobs import new_folder
-    from tamis.spark.progress import progress
-    from tamis.spark.storage import join, storage
+    from tamis.spark.running.data_files import write
+    from tamis.spark.running.jobs import new_folder
+    from tamis.spark.running.progress import progress
+    from tamis.spark.versions.storage import join, storage
 
     with new_folder(arguments.out) as out:
         storage(out).create("schema.toml", workload.schema().dumps().encode())

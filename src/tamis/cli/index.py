@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     schema = read_schema(arguments.schema) if arguments.schema else None
     spark = start_spark(arguments)
     from tamis import spark as ts
-    from tamis.spark.files import read_subscriptions
-    from tamis.spark.progress import progress
+    from tamis.spark.running.data_files import read_subscriptions
+    from tamis.spark.running.progress import progress
 
     path = arguments.out or arguments.update or arguments.compact
     with progress(spark, "compiling"):

@@ -18,7 +18,7 @@ from tamis.cli.spark_options import add_spark_options, start_spark
 from tamis.errors import OptionError
 
 if TYPE_CHECKING:
-    from tamis.spark.jobs import Matched
+    from tamis.spark.running.jobs import Matched
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,10 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     given = read_schema(arguments.schema) if arguments.schema else None
     spark = start_spark(arguments, new=arguments.out)
     from tamis import spark as ts
-    from tamis.spark.files import read_subscriptions
-    from tamis.spark.jobs import MatchJob, new_folder
-    from tamis.spark.progress import progress
-    from tamis.spark.storage import join
+    from tamis.spark.running.data_files import read_subscriptions
+    from tamis.spark.running.jobs import MatchJob, new_folder
+    from tamis.spark.running.progress import progress
+    from tamis.spark.versions.storage import join
 
     with new_folder(arguments.out) as out:
         path = arguments.index or join(out, "index")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tamis.errors import JavaError, OptionError
 
 if TYPE_CHECKING:
-    from tamis.spark.sessions import SparkSession
+    from tamis.spark.running.sessions import SparkSession
 
 __all__ = ["add_spark_options", "start_spark", "whole"]
 
@@ -30,8 +30,8 @@ def start_spark(arguments: argparse.Namespace, new: str | None = None, *, quick:
     """
     try:
         from tamis import spark as ts
-        from tamis.spark.files import check_new
-        from tamis.spark.sessions import QUICK_SETTINGS
+        from tamis.spark.running.data_files import check_new
+        from tamis.spark.running.sessions import QUICK_SETTINGS
 
         if new is not None:
             check_new(new)

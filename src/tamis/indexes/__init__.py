@@ -7,9 +7,9 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from tamis.indexes.base import SIX, Ids, IndexMaker, PredicateIndex
+from tamis.indexes.base import SIX, IndexMaker, Ints, PredicateIndex
 
-__all__ = ["INDEXES", "SIX", "Ids", "IndexMaker", "PredicateIndex"]
+__all__ = ["INDEXES", "SIX", "IndexMaker", "Ints", "PredicateIndex"]
 
 
 def _at(module: str, name: str) -> IndexMaker:

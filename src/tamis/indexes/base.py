@@ -31,9 +31,9 @@ import numpy.typing as npt
 from tamis.errors import LimitError
 from tamis.model import Operator, Value
 
-__all__ = ["SIX", "Ids", "IndexMaker", "Key", "MemoryIndex", "PredicateIndex", "double"]
+__all__ = ["SIX", "IndexMaker", "Ints", "Key", "MemoryIndex", "PredicateIndex", "double"]
 
-Ids: TypeAlias = npt.NDArray[np.int32]
+Ints: TypeAlias = npt.NDArray[np.int32]
 
 SIX = (Operator.EQ, Operator.NE, Operator.LT, Operator.LE, Operator.GT, Operator.GE)
 """The operators an index knows."""
@@ -71,7 +71,7 @@ class PredicateIndex(Protocol):
 
     def delete(self, predicate_id: int) -> None: ...
 
-    def search(self, value: Value) -> Ids: ...
+    def search(self, value: Value) -> Ints: ...
 
     def bytes_used(self) -> int: ...
 
@@ -138,7 +138,7 @@ class MemoryIndex(ABC):
         """Replace what is there by these predicates; at least as fast as inserting them one by one."""
 
     @abstractmethod
-    def search(self, value: Value) -> Ids: ...
+    def search(self, value: Value) -> Ints: ...
 
     def bytes_used(self) -> int:
         return self._bytes() + sys.getsizeof(self._held) + 56 * len(self._held)  # each a tuple of two

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.indexes.base import Ids
+from tamis.indexes.base import Ints
 from tamis.kernels.gather import gather
 
 __all__ = ["Buckets"]
@@ -22,10 +22,10 @@ class Buckets:
     """Bucket numbers run from 0 to `len(self) - 1`; `extend` makes more."""
 
     def __init__(self, size: int = 0) -> None:
-        self.arena: Ids = np.empty(16, dtype=np.int32)
+        self.arena: Ints = np.empty(16, dtype=np.int32)
         self.start: npt.NDArray[np.int64] = np.zeros(max(size, 16), dtype=np.int64)
-        self.count: Ids = np.zeros(max(size, 16), dtype=np.int32)
-        self._room: Ids = np.zeros(max(size, 16), dtype=np.int32)
+        self.count: Ints = np.zeros(max(size, 16), dtype=np.int32)
+        self._room: Ints = np.zeros(max(size, 16), dtype=np.int32)
         self._size = size
         self._used = 0
 
@@ -55,12 +55,12 @@ class Buckets:
             )
         return first
 
-    def ids(self, bucket: int) -> Ids:
+    def ids(self, bucket: int) -> Ints:
         """A view, good until the next change."""
         first = self.start[bucket]
         return self.arena[first : first + self.count[bucket]]
 
-    def gather(self, chosen: npt.NDArray[np.int64]) -> Ids:
+    def gather(self, chosen: npt.NDArray[np.int64]) -> Ints:
         return gather(self.arena, self.start, self.count, chosen)
 
     def add(self, bucket: int, id: int) -> int:

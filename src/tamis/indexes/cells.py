@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.indexes.base import Ids
-from tamis.kernels.cells import STRIPE, gather_cells
+from tamis.indexes.base import Ints
+from tamis.kernels.indexes.stripes import STRIPE, gather_cells
 
 __all__ = ["STRIPE", "Cells"]
 
@@ -25,21 +25,21 @@ class Cells:
         upto = np.cumsum(np.bincount(cells, minlength=size)).reshape(-1, STRIPE)
         self._base: npt.NDArray[np.int64] = np.concatenate([[0], upto[:-1, -1]])
         self._ends = (upto - self._base[:, None]).astype(np.int32).ravel()
-        self._total: Ids = self._ends[STRIPE - 1 :: STRIPE].copy()
+        self._total: Ints = self._ends[STRIPE - 1 :: STRIPE].copy()
         self._room = self._total.astype(np.int64)
-        self._arena: Ids = ids[np.argsort(cells, kind="stable")].astype(np.int32)
+        self._arena: Ints = ids[np.argsort(cells, kind="stable")].astype(np.int32)
         self._used = len(ids)
 
     def __len__(self) -> int:
         """The number of ids."""
         return int(self._total.sum())
 
-    def at(self, cell: int) -> Ids:
+    def at(self, cell: int) -> Ints:
         """A view of one cell's ids."""
         base, low = self._base[cell // STRIPE], self._ends[cell - 1] if cell % STRIPE else 0
         return self._arena[base + low : base + self._ends[cell]]
 
-    def gather(self, ranges: list[tuple[int, int]]) -> Ids:
+    def gather(self, ranges: list[tuple[int, int]]) -> Ints:
         return gather_cells(self._arena, self._base, self._total, self._ends, np.array(ranges, dtype=np.int64))
 
     def add(self, cell: int, id: int) -> None:

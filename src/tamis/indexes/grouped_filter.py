@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.indexes.balanced import NONE, BalancedTree
-from tamis.indexes.base import Ids, Key, MemoryIndex
+from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.buckets import Buckets
 from tamis.indexes.hashed_ids import HashedIds
 from tamis.model import Domain, Operator, Value
@@ -54,7 +54,7 @@ class GroupedFilter(MemoryIndex):
     def _take(self, id: int, operator: Operator, key: Key) -> None:
         self._parts[operator].remove(key, id)
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         key = value.data
         greater, less = self._greater.on_side(key, below=True), self._less.on_side(key, below=False)
         self.visited += 1 + len(self._unequal) + (len(greater) + len(less)) // 2
@@ -110,7 +110,7 @@ class _Tree:
         own = [2 * equal + _OR_EQUAL] if equal != NONE else []
         return np.concatenate([2 * nodes, 2 * nodes + 1, np.array(own, dtype=np.int64)])
 
-    def gather(self, buckets: npt.NDArray[np.int64]) -> Ids:
+    def gather(self, buckets: npt.NDArray[np.int64]) -> Ints:
         return self._buckets.gather(buckets)
 
     def bytes_used(self) -> int:

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from tamis.indexes.base import Ids, Key, MemoryIndex
+from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.hashed_ids import HashedIds
 from tamis.indexes.sorted_ids import Place, SortedIds
 from tamis.model import Domain, Operator, Value
@@ -46,7 +46,7 @@ class HashAndSorted(MemoryIndex):
     def _take(self, id: int, operator: Operator, key: Key) -> None:
         (self._equal if operator is Operator.EQ else self._clusters[operator]).remove(key, id)
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         equal = self._equal.at(value.data)
         runs = self._runs(value.data)
         total = len(equal) + sum(cluster.count(last) - cluster.count(first) for cluster, first, last in runs)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tamis.indexes.base import Ids, Key
+from tamis.indexes.base import Ints, Key
 from tamis.indexes.buckets import Buckets
 
 __all__ = ["HashedIds"]
@@ -40,12 +40,12 @@ class HashedIds:
         if not self._buckets.count[bucket]:
             self._free.append(self._bucket.pop(key))
 
-    def at(self, key: Key) -> Ids:
+    def at(self, key: Key) -> Ints:
         """The ids under this constant, as a view."""
         bucket = self._bucket.get(key)
         return self._buckets.ids(bucket) if bucket is not None else np.empty(0, dtype=np.int32)
 
-    def but(self, key: Key) -> Ids:
+    def but(self, key: Key) -> Ints:
         """The ids under all other constants."""
         chosen = np.arange(len(self._buckets))
         return self._buckets.gather(np.delete(chosen, self._bucket[key]) if key in self._bucket else chosen)

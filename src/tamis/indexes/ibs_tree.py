@@ -21,9 +21,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tamis.indexes.balanced import BalancedTree
-from tamis.indexes.base import Ids, Key, MemoryIndex
+from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.buckets import Buckets
-from tamis.kernels.ibs import marks
+from tamis.kernels.indexes.marks import marks
 from tamis.model import Domain, Operator, Value
 
 __all__ = ["IbsTree"]
@@ -109,7 +109,7 @@ class IbsTree(MemoryIndex):
         for side, ids in ((outer, between), (_OWN, down[1]), (inner, down[2])):
             self._buckets.replace(3 * upper + side, ids[~np.isin(ids, raised)])
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         key, keys = value.data, self._tree.keys
         path = self._tree.path(key)
         self.visited += len(path)

@@ -20,9 +20,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tamis.indexes.base import Ids, Key, MemoryIndex
+from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.cuts import LOWEST, Cut, before, intervals, number
-from tamis.kernels.intervals import around
+from tamis.kernels.indexes.around import around
 from tamis.model import Domain, Operator, Value
 
 __all__ = ["IntervalBTree"]
@@ -44,13 +44,13 @@ class _Leaf:
     def measure(self) -> None:
         """`reach` is the greatest upper end."""
         self.reach: Cut = max((entry[1] for entry in self.entries), default=LOWEST)
-        self._ends: tuple[npt.NDArray[np.float64], Ids] | None = None
+        self._ends: tuple[npt.NDArray[np.float64], Ints] | None = None
 
     def insert(self, entry: Entry) -> None:
         self.entries.insert(bisect_left(self.entries, entry), entry)
         self._ends = None
 
-    def search(self, cut: Cut) -> Ids:
+    def search(self, cut: Cut) -> Ints:
         """The ids of the intervals that the cut lies in."""
         if self._ends is None:
             ends = np.array(
@@ -130,9 +130,9 @@ class IntervalBTree(MemoryIndex):
             while isinstance(self._root, _Inner) and len(self._root) == 1:
                 self._root = self._root.children[0]
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         cut = before(value.data)
-        found: list[Ids] = []
+        found: list[Ints] = []
         stack = [self._root]
         while stack:
             node = stack.pop()

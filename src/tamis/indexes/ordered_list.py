@@ -17,7 +17,7 @@ from array import array
 
 import numpy as np
 
-from tamis.indexes.base import SIX, Ids, Key, MemoryIndex, double
+from tamis.indexes.base import SIX, Ints, Key, MemoryIndex, double
 from tamis.indexes.buckets import Buckets
 from tamis.kernels.gather import chain, skip
 from tamis.model import Domain, Operator, Value
@@ -90,7 +90,7 @@ class OrderedList(MemoryIndex):
             self._next[before] = self._next[item]
             self._free.append(item)
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         chosen = []
         for operator in SIX:
             before, steps = self._before(operator, value.data)

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from tamis.errors import SegmentError
-from tamis.indexes.base import Ids
-from tamis.kernels.packed_keys import Items, merge, place
+from tamis.indexes.base import Ints
+from tamis.kernels.indexes.packed_keys import Items, merge, place
 
 __all__ = ["LEAF_ROWS", "LIST_ROWS", "SHORT", "Node", "Stored", "damaged", "items_of", "parts", "read_ids"]
 
@@ -51,7 +51,7 @@ def parts(leaf: memoryview) -> tuple[memoryview, memoryview]:
     return leaf[:end], leaf[end:]
 
 
-def read_ids(front: memoryview, number: int, path: str) -> tuple[Ids, int, int]:
+def read_ids(front: memoryview, number: int, path: str) -> tuple[Ints, int, int]:
     """A node's ids, the node before it and the one after it: all that a walk along a list needs."""
     if len(front) < _IDS:
         raise damaged(path, number, "is cut short")
@@ -113,7 +113,7 @@ class Stored:
         packed = np.frombuffer(self._rest, np.uint8, -1, self._keys) if self.items else _NOTHING
         return place(packed, self._numbers(1), np.frombuffer(key, np.uint8) if key else _NOTHING)
 
-    def run(self, first: int, last: int) -> Ids:
+    def run(self, first: int, last: int) -> Ints:
         """The ids of some items."""
         ends = self._numbers(0)
         return self.ids[int(ends[first - 1]) if first else 0 : int(ends[last - 1]) if last else 0]
@@ -249,7 +249,7 @@ class Node:
         return _SUM.pack(sums[0]) + front, _SUM.pack(sums[1]) + rest
 
 
-def items_of(keys: list[bytes], of: npt.NDArray[np.int64], ids: Ids, rows: int) -> Items:
+def items_of(keys: list[bytes], of: npt.NDArray[np.int64], ids: Ints, rows: int) -> Items:
     """Items with these keys, ascending; id i belongs to key `of[i]`, ascending too. Their further numbers are zero."""
     lengths = np.fromiter(map(len, keys), dtype=np.int64, count=len(keys))
     return Items(

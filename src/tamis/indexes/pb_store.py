@@ -19,7 +19,7 @@ import lmdb
 from xxhash import xxh32_intdigest
 
 from tamis.errors import LimitError, SegmentError
-from tamis.indexes.base import Ids
+from tamis.indexes.base import Ints
 from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, SHORT, Node, Stored, parts, read_ids
 from tamis.model import Operator
 
@@ -143,7 +143,7 @@ class Reader:
         self.pages += self.store.node_depth + 1 + -(-node.size // PAGE_BYTES)
         return node
 
-    def walk(self, came: int, number: int, *, forward: bool) -> list[Ids]:
+    def walk(self, came: int, number: int, *, forward: bool) -> list[Ints]:
         """The ids of each node of a list, from this one to the end or to the head; `came` is the node before it."""
         found, path = [], self.store.path
         while number:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.indexes.base import Ids
+from tamis.indexes.base import Ints
 from tamis.indexes.pb_check import check
 from tamis.indexes.pb_keys import encode, encode_many
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, PAGE_BYTES, Reader, Store
@@ -87,7 +87,7 @@ class PbTree:
 
     # -- search -------------------------------------------------------------------------------------------------------
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         key = encode(value)
         with self._reading() as reader:
             leaf = reader.leaf(key)
@@ -120,7 +120,7 @@ class PbTree:
             check(reader)
 
 
-def _collect(reader: Reader, number: int, key: bytes, *, below: bool, above: bool) -> list[Ids]:
+def _collect(reader: Reader, number: int, key: bytes, *, below: bool, above: bool) -> list[Ints]:
     """CollectGT (figure 9) and its siblings: a list's items strictly below the key, above it, or both.
 
     From the node of the key's neighbour to the head, to the tail, or to both.

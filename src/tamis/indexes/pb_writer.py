@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, Node, Numbers, items_of
 from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, Reader, Store, Transaction, packed
-from tamis.kernels.packed_keys import Items
+from tamis.kernels.indexes.packed_keys import Items
 from tamis.model import Operator
 
 __all__ = ["Entry", "Writer"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.indexes.balanced import NONE, BalancedTree
-from tamis.indexes.base import Ids, Key, MemoryIndex
+from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.buckets import Buckets
 from tamis.model import Domain, Operator, Value
 
@@ -69,7 +69,7 @@ class RedBlack(MemoryIndex):
         if 2 * self._empty > len(self._tree) + 64:
             self._build({other: held for other, held in self._held.items() if other != id})
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         below, equal, above = self._tree.sides(value.data)
         self.visited += len(below) + len(above) + (equal != NONE)
         below, above = below * _FIVE, above * _FIVE

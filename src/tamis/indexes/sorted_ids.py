@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamis.indexes.base import Ids, Key
+from tamis.indexes.base import Ints, Key
 from tamis.kernels.gather import copy_blocks
 
 __all__ = ["Place", "SortedIds"]
@@ -32,7 +32,7 @@ class SortedIds:
         half = BLOCK // 2
         self._keys = [list(keys[at : at + half]) for at in range(0, len(keys), half)]
         self._firsts = [block[0] for block in self._keys]
-        self._arena: Ids = np.empty((max(len(self._keys), 1), BLOCK), dtype=np.int32)
+        self._arena: Ints = np.empty((max(len(self._keys), 1), BLOCK), dtype=np.int32)
         for row, at in enumerate(range(0, len(keys), half)):
             self._arena[row, : len(self._keys[row])] = ids[at : at + half]
         self._rows = list(range(len(self._keys)))
@@ -65,7 +65,7 @@ class SortedIds:
         """How many ids lie before the place."""
         return int(self._before[place[0]]) + place[1]
 
-    def copy(self, first: Place, last: Place, out: Ids, at: int) -> int:
+    def copy(self, first: Place, last: Place, out: Ints, at: int) -> int:
         """Write the ids between two places to `out[at:]`; returns where it is filled to."""
         span = np.array([*first, *last], dtype=np.int64)
         return copy_blocks(self._arena, self._row_array, self._lengths, span, out, at)
@@ -86,7 +86,7 @@ class SortedIds:
             del keys[BLOCK // 2 :]
             self._refresh()
 
-    def _open(self, block: int, keys: list[Key], ids: Ids) -> None:
+    def _open(self, block: int, keys: list[Key], ids: Ints) -> None:
         if not self._free:
             more = len(self._arena)
             self._free = list(range(more, 2 * more))

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tamis.errors import LimitError
-from tamis.indexes.base import SIX, Ids, Key, MemoryIndex
+from tamis.indexes.base import SIX, Ints, Key, MemoryIndex
 from tamis.indexes.cells import STRIPE, Cells
 from tamis.model import Boolean, Domain, Finite, Integer, Operator, Value
 
@@ -50,7 +50,7 @@ class Table(MemoryIndex):
     def _take(self, id: int, operator: Operator, key: Key) -> None:
         self._cells.remove(self._row[operator] + self._place(key), id)
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         v, d = self._place(value.data), self._size
         eq, ne, lt, le, gt, ge = (self._row[operator] for operator in SIX)
         ranges = [(eq + v, eq + v + 1), (ne, ne + v), (ne + v + 1, ne + d)]

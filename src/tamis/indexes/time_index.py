@@ -23,9 +23,9 @@ from itertools import chain
 import numpy as np
 
 from tamis.errors import LimitError
-from tamis.indexes.base import Ids, Key, MemoryIndex
+from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.cuts import HIGHEST, LOWEST, Cut, before, intervals
-from tamis.kernels.events import apply_events
+from tamis.kernels.indexes.time_line import apply_events
 from tamis.model import Domain, Operator, Value
 
 __all__ = ["MOST_LISTED", "TimeIndex"]
@@ -46,7 +46,7 @@ class _Leaf:
     starts: list[list[int]] = field(default_factory=list)
     ends: list[list[int]] = field(default_factory=list)
 
-    def state(self, upto: int, most: int) -> Ids:
+    def state(self, upto: int, most: int) -> Ints:
         """The intervals that run after the first so many points."""
         started, ended = (list(chain.from_iterable(lists[:upto])) for lists in (self.starts, self.ends))
         running = np.frombuffer(self.running, dtype=np.int32) if self.running else np.empty(0, dtype=np.int32)
@@ -149,7 +149,7 @@ class TimeIndex(MemoryIndex):
             self._listed -= len(leaf.running)
             del self._leaves[number], self._lows[number]
 
-    def search(self, value: Value) -> Ids:
+    def search(self, value: Value) -> Ints:
         cut = before(value.data)
         leaf = self._leaves[self._leaf(cut)]
         upto = bisect_right(leaf.points, cut)
@@ -173,7 +173,7 @@ class TimeIndex(MemoryIndex):
         assert sum(len(leaf.points) for leaf in self._leaves) == len(points), "each point serves an interval"
 
 
-def _ints(ids: Ids) -> array[int]:
+def _ints(ids: Ints) -> array[int]:
     return array("i", ids.tobytes())
 
 

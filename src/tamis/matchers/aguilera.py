@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.trees import Asks, Points, Tree, build_tree, walk_tests
-from tamis.kernels.verify import bind, unbind
-from tamis.matchers.arrays import Ids, Scratches, bytes_of
-from tamis.matchers.rebuilding import Rebuilding
+from tamis.kernels.matchers.trees import Asks, Points, Tree, build_tree, walk_tests
+from tamis.kernels.matchers.verifying import bind, unbind
+from tamis.matchers.parts.arrays import Ints, Scratches, bytes_of
+from tamis.matchers.parts.rebuilding import Rebuilding
 from tamis.model import Event, Operator, Schema, Value
 
 __all__ = ["Aguilera"]
@@ -31,7 +31,7 @@ __all__ = ["Aguilera"]
 class _Built(NamedTuple):
     asks: Asks
     tree: Tree
-    op_pids: Ids
+    op_pids: Ints
     value_ops: dict[str, int]
     """The op that gets an attribute's value."""
     constants: dict[tuple[str, Value], int]
@@ -44,12 +44,12 @@ class Aguilera(Rebuilding):
         self._structure: _Built | None = None
         self._scratches = Scratches(self._scratch)
 
-    def _scratch(self) -> tuple[Ids, Ids]:
+    def _scratch(self) -> tuple[Ints, Ints]:
         assert self._structure is not None
         ops = len(self._structure.op_pids)
         return np.zeros(ops, np.int32), np.zeros(ops, np.int32)
 
-    def _build(self, rows: Ids) -> None:
+    def _build(self, rows: Ints) -> None:
         roster = self._roster
         sizes = roster.sizes[rows].astype(np.int64)
         starts = np.zeros(len(rows) + 1, np.int64)
@@ -58,7 +58,7 @@ class Aguilera(Rebuilding):
         self._structure = self._plant(starts, pids)
         self._scratches.discard()
 
-    def _plant(self, starts: npt.NDArray[np.int64], pids: Ids) -> _Built:
+    def _plant(self, starts: npt.NDArray[np.int64], pids: Ints) -> _Built:
         used, uses = np.unique(pids, return_counts=True)
         op_of, op_pids, value_ops, constants = self._order(used.tolist(), uses.tolist())
         ops = op_of[pids]
@@ -69,7 +69,9 @@ class Aguilera(Rebuilding):
         tree = build_tree(asks, np.arange(len(starts) - 1, dtype=np.int32))
         return _Built(asks, tree, op_pids, value_ops, constants)
 
-    def _order(self, pids: list[int], uses: list[int]) -> tuple[Ids, Ids, dict[str, int], dict[tuple[str, Value], int]]:
+    def _order(
+        self, pids: list[int], uses: list[int]
+    ) -> tuple[Ints, Ints, dict[str, int], dict[tuple[str, Value], int]]:
         """Number the ops: attributes by how often they are asked, the value of each before its other tests."""
         predicates = {pid: self._roster.predicate(pid) for pid in pids}
         asked: dict[str, int] = {}
@@ -96,7 +98,7 @@ class Aguilera(Rebuilding):
                 op_pids.append(pid)
         return op_of, np.array(op_pids, np.int32), value_ops, constants
 
-    def _search(self, event: Event) -> Ids:
+    def _search(self, event: Event) -> Ints:
         built = self._structure
         assert built is not None
         firsts, lasts = self._scratches.borrow()
@@ -115,7 +117,7 @@ class Aguilera(Rebuilding):
         self._scratches.give_back((firsts, lasts))
         return self._at(places)
 
-    def _walk(self, built: _Built, points: Points, event: Event) -> Ids:
+    def _walk(self, built: _Built, points: Points, event: Event) -> Ints:
         encoded = self._verifier.encode(event)
         bound, out = self._verifier.borrow()
         bind(encoded, bound)

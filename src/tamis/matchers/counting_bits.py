@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.counting import count_bits, set_bits
-from tamis.matchers.arrays import Ids
-from tamis.matchers.batches import Batch
-from tamis.matchers.matrices import MOST_BYTES, Matrix, Scratch, enlarged
+from tamis.kernels.matchers.counting import count_bits, set_bits
+from tamis.matchers.parts.arrays import Ints
+from tamis.matchers.parts.changes import Change
+from tamis.matchers.parts.matrices import MOST_BYTES, Matrix, Scratch, enlarged
 from tamis.model import Schema
 
 __all__ = ["CountingBits"]
@@ -41,30 +41,30 @@ class CountingBits(Matrix):
     def _hits(self) -> npt.NDArray[np.uint64]:
         return np.zeros((len(self._counts) + 1, _STRETCH), np.uint64)
 
-    def _join(self, batch: Batch) -> None:
+    def _join(self, change: Change) -> None:
         shape = self._room()
-        planes = max(len(self._counts), int(batch.sizes.max(initial=0)).bit_length())
+        planes = max(len(self._counts), int(change.sizes.max(initial=0)).bit_length())
         if shape != self._matrix.shape or planes != len(self._counts):
             self._matrix = enlarged(self._matrix, shape)
             self._counts = enlarged(self._counts, (planes, shape[1]))
             self._scratches.discard()
-        set_bits(self._matrix, batch.pids, batch.members, True)
-        self._count_to(batch, True)
+        set_bits(self._matrix, change.pids, change.members, True)
+        self._count_to(change, True)
 
-    def _leave(self, batch: Batch) -> None:
-        set_bits(self._matrix, batch.pids, batch.members, False)
-        self._count_to(batch, False)
+    def _leave(self, change: Change) -> None:
+        set_bits(self._matrix, change.pids, change.members, False)
+        self._count_to(change, False)
 
-    def _count_to(self, batch: Batch, on: bool) -> None:
+    def _count_to(self, change: Change, on: bool) -> None:
         """Write each row's number of predicates into the planes, or take it out."""
         for plane in range(len(self._counts)):
-            rows = batch.rows[(batch.sizes >> plane) & 1 == 1]
+            rows = change.rows[(change.sizes >> plane) & 1 == 1]
             set_bits(self._counts, np.full(len(rows), plane, np.int32), rows, on)
 
-    def _add_up(self, ordered: Ids, columns: int, scratch: Scratch) -> int:
+    def _add_up(self, ordered: Ints, columns: int, scratch: Scratch) -> int:
         return count_bits(ordered, self._matrix, self._counts[:, :columns], scratch.hits, scratch.out)
 
-    def _line(self, row: int) -> Ids:
+    def _line(self, row: int) -> Ints:
         return np.flatnonzero(_column(self._matrix, row)).astype(np.int32)
 
     def _check(self) -> None:

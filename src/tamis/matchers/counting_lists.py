@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.associations import Groups
-from tamis.kernels.counting import count_clusters, count_lists
-from tamis.matchers.algorithm import CountingAlgorithm
-from tamis.matchers.arrays import Ids, Scratches, grown
-from tamis.matchers.associations import Associations
-from tamis.matchers.batches import Batch
+from tamis.kernels.matchers.counting import count_clusters, count_lists
+from tamis.kernels.matchers.groups import Groups
+from tamis.matchers.parts.algorithm import CountingAlgorithm
+from tamis.matchers.parts.arrays import Ints, Scratches, grown
+from tamis.matchers.parts.associations import Associations
+from tamis.matchers.parts.changes import Change
 from tamis.model import Schema
 
 __all__ = ["Counters", "CountingLists"]
@@ -34,7 +34,7 @@ Flags = npt.NDArray[np.bool_]
 
 class _Scratch(NamedTuple):
     left: npt.NDArray[np.unsignedinteger]
-    out: Ids
+    out: Ints
 
 
 class Counters:
@@ -48,27 +48,27 @@ class Counters:
     def _scratch(self) -> _Scratch:
         return _Scratch(self.sizes.copy(), np.empty(len(self.sizes) + 1, np.int32))
 
-    def add(self, batch: Batch) -> None:
-        self.lists.add(batch.pids, np.repeat(batch.rows, batch.sizes), batch.slots)
-        if len(batch.rows):
+    def add(self, change: Change) -> None:
+        self.lists.add(change.pids, np.repeat(change.rows, change.sizes), change.slots)
+        if len(change.rows):
             before = self.sizes
-            if batch.sizes.max() > np.iinfo(self.sizes.dtype).max:
+            if change.sizes.max() > np.iinfo(self.sizes.dtype).max:
                 self.sizes = self.sizes.astype(np.uint32)
-            self.sizes = grown(self.sizes, int(batch.rows.max()) + 1)
+            self.sizes = grown(self.sizes, int(change.rows.max()) + 1)
             if self.sizes is not before:
                 self._scratches.discard()
-            self._set_sizes(batch.rows, batch.sizes)
+            self._set_sizes(change.rows, change.sizes)
 
-    def remove(self, batch: Batch) -> None:
-        self.lists.remove(batch.pids, batch.slots)
-        self._set_sizes(batch.rows, 0)
+    def remove(self, change: Change) -> None:
+        self.lists.remove(change.pids, change.slots)
+        self._set_sizes(change.rows, 0)
 
-    def _set_sizes(self, rows: Ids, sizes: npt.NDArray[np.int64] | int) -> None:
+    def _set_sizes(self, rows: Ints, sizes: npt.NDArray[np.int64] | int) -> None:
         self.sizes[rows] = sizes
         for scratch in self._scratches.idle():
             scratch.left[rows] = sizes
 
-    def count(self, satisfied: Ids) -> tuple[Ids, int]:
+    def count(self, satisfied: Ints) -> tuple[Ints, int]:
         """Rows whose counter runs out, and how many counters were bumped. All the predicates have a list."""
         scratch = self._scratches.borrow()
         found, bumped = count_lists(satisfied, self.lists.groups, self.sizes, scratch.left, scratch.out)
@@ -76,7 +76,7 @@ class Counters:
         self._scratches.give_back(scratch)
         return rows, bumped
 
-    def count_clusters(self, satisfied: Ids, partial: Ids, clusters: Groups, alone: Flags) -> tuple[Ids, int]:
+    def count_clusters(self, satisfied: Ints, partial: Ints, clusters: Groups, alone: Flags) -> tuple[Ints, int]:
         """The same among the rows of the `partial` clusters and those that stand `alone`."""
         scratch = self._scratches.borrow()
         found, bumped = count_clusters(
@@ -95,13 +95,13 @@ class CountingLists(CountingAlgorithm):
         super().__init__(schema, index)
         self._counters = Counters()
 
-    def _join(self, batch: Batch) -> None:
-        self._counters.add(batch)
+    def _join(self, change: Change) -> None:
+        self._counters.add(change)
 
-    def _leave(self, batch: Batch) -> None:
-        self._counters.remove(batch)
+    def _leave(self, change: Change) -> None:
+        self._counters.remove(change)
 
-    def _count(self, satisfied: Ids) -> Ids:
+    def _count(self, satisfied: Ints) -> Ints:
         rows, bumped = self._counters.count(satisfied)
         self._work.counters_bumped += bumped
         return rows

@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.counting import count_bytes
-from tamis.matchers.arrays import Ids
-from tamis.matchers.batches import Batch
-from tamis.matchers.matrices import MOST_BYTES, Matrix, Scratch, enlarged
+from tamis.kernels.matchers.counting import count_bytes
+from tamis.matchers.parts.arrays import Ints
+from tamis.matchers.parts.changes import Change
+from tamis.matchers.parts.matrices import MOST_BYTES, Matrix, Scratch, enlarged
 from tamis.model import Event, Schema
 
 __all__ = ["CountingMatrix"]
@@ -41,27 +41,27 @@ class CountingMatrix(Matrix):
     def _hits(self) -> npt.NDArray[np.uint8]:
         return np.zeros(_STRETCH, np.uint8)
 
-    def _join(self, batch: Batch) -> None:
+    def _join(self, change: Change) -> None:
         shape = self._room()
         if shape != self._matrix.shape:
             self._matrix = enlarged(self._matrix, shape)
             self._counts = np.concatenate([self._counts, np.zeros(shape[1] - len(self._counts), np.uint8)])
             self._scratches.discard()
-        self._matrix[batch.pids, batch.members] = 1
-        self._counts[batch.rows] = batch.sizes.astype(np.uint8)
+        self._matrix[change.pids, change.members] = 1
+        self._counts[change.rows] = change.sizes.astype(np.uint8)
 
-    def _leave(self, batch: Batch) -> None:
-        self._matrix[batch.pids, batch.members] = 0
-        self._counts[batch.rows] = 0
+    def _leave(self, change: Change) -> None:
+        self._matrix[change.pids, change.members] = 0
+        self._counts[change.rows] = 0
 
-    def _add_up(self, ordered: Ids, columns: int, scratch: Scratch) -> int:
+    def _add_up(self, ordered: Ints, columns: int, scratch: Scratch) -> int:
         return count_bytes(ordered, self._matrix, self._counts[:columns], scratch.hits, scratch.out)
 
-    def _find(self, event: Event) -> Ids:
+    def _find(self, event: Event) -> Ints:
         rows = super()._find(event)
         return self._roster.verified(rows, self._roster.sizes[rows] > 255, event, self._work)
 
-    def _line(self, row: int) -> Ids:
+    def _line(self, row: int) -> Ints:
         return np.flatnonzero(self._matrix[:, row]).astype(np.int32)
 
     def _check(self) -> None:

@@ -16,13 +16,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tamis.matchers.algorithm import Algorithm, index_maker
-from tamis.matchers.arrays import Ids, grown
 from tamis.matchers.base import MatcherStats
-from tamis.matchers.batches import Batch, Uses
 from tamis.matchers.counting_lists import Counters
-from tamis.matchers.equality_clusters import EqualityClusters
-from tamis.matchers.front import Front
+from tamis.matchers.parts.algorithm import Algorithm, index_maker
+from tamis.matchers.parts.arrays import Ints, grown
+from tamis.matchers.parts.changes import Change, Uses
+from tamis.matchers.parts.equality_clusters import EqualityClusters
+from tamis.matchers.parts.front import Front
 from tamis.model import Event, Schema
 
 __all__ = ["EqualityPreferred"]
@@ -37,23 +37,23 @@ class EqualityPreferred(Algorithm):
         self._counted = Uses(self._roster)
         self._alone = np.empty(0, np.bool_)
 
-    def _insert(self, batch: Batch) -> None:
-        used = self._clusters.add(batch, self._roster.conjunctions)
-        batch = self._roster.put_first(batch, ~used)
-        rest = batch.leading(batch.only(~used).sizes)
+    def _insert(self, change: Change) -> None:
+        used = self._clusters.add(change, self._roster.conjunctions)
+        change = self._roster.put_first(change, ~used)
+        rest = change.leading(change.only(~used).sizes)
         self._front.insert(self._counted.add(rest.pids))
         self._counters.add(rest)
         self._alone = grown(self._alone, self._roster.row_count)
-        self._alone[batch.rows] = rest.sizes == batch.sizes
+        self._alone[change.rows] = rest.sizes == change.sizes
 
-    def _delete(self, batch: Batch) -> None:
-        self._clusters.remove(batch)
-        rest = batch.leading(self._counters.sizes[batch.rows].astype(np.int64))
+    def _delete(self, change: Change) -> None:
+        self._clusters.remove(change)
+        rest = change.leading(self._counters.sizes[change.rows].astype(np.int64))
         self._counters.remove(rest)
         self._front.delete(self._counted.remove(rest.pids))
-        self._alone[batch.rows] = False
+        self._alone[change.rows] = False
 
-    def _find(self, event: Event) -> Ids:
+    def _find(self, event: Event) -> Ints:
         partial = self._clusters.search(event)
         satisfied = self._front.search(event)
         rows, bumped = self._counters.count_clusters(satisfied, partial, self._clusters.lists.groups, self._alone)

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.errors import LimitError
-from tamis.matchers.arrays import Ids
-from tamis.matchers.levels import Level, on_path
-from tamis.matchers.partition import bindings
-from tamis.matchers.rebuilding import Rebuilding
+from tamis.matchers.parts.arrays import Ints
+from tamis.matchers.parts.levels import Level, on_path
+from tamis.matchers.parts.partition import bindings
+from tamis.matchers.parts.rebuilding import Rebuilding
 from tamis.model import Event, Predicate, Schema, Value
 
 __all__ = ["Gough"]
@@ -42,7 +42,7 @@ class _Node(NamedTuple):
 
     level: int
     starts: list[int]
-    ends: list[_Node | Ids]
+    ends: list[_Node | Ints]
 
 
 class Gough(Rebuilding):
@@ -51,10 +51,10 @@ class Gough(Rebuilding):
         self._most_nodes = most_nodes
         self._levels: list[Level] = []
         self._exact = np.empty(0, np.bool_)
-        self._root: _Node | Ids = np.empty(0, np.int32)
+        self._root: _Node | Ints = np.empty(0, np.int32)
         self._nodes = 0
 
-    def _build(self, rows: Ids) -> None:
+    def _build(self, rows: Ints) -> None:
         growing = _Growing(self._roster.schema, self._most_nodes, [self._conjunction(row) for row in rows.tolist()])
         root = growing.grow(np.arange(len(rows), dtype=np.int32), 0)
         self._levels, self._exact, self._root, self._nodes = growing.levels, growing.exact, root, growing.nodes
@@ -64,7 +64,7 @@ class Gough(Rebuilding):
         assert conjunction is not None
         return conjunction
 
-    def _search(self, event: Event) -> Ids:
+    def _search(self, event: Event) -> Ints:
         choices = bindings(event, {level.attribute: None for level in self._levels})
         if choices is None:
             return self._passing(self._built[self._alive], event)
@@ -76,7 +76,7 @@ class Gough(Rebuilding):
             return self._built[places]
         return np.concatenate([self._built[places[sure]], self._passing(self._built[places[~sure]], event)])
 
-    def _leaf(self, binding: Mapping[str, Value]) -> Ids:
+    def _leaf(self, binding: Mapping[str, Value]) -> Ints:
         at = self._root
         while isinstance(at, _Node):
             self._work.nodes_visited += 1
@@ -122,7 +122,7 @@ class _Growing:
             tests = {row: tuple(found) for row, found in rows.items()}
             self.levels.append(Level(schema, name, tests, len(conjunctions), _EFFORT * most_nodes))
 
-    def grow(self, rows: Ids, depth: int) -> _Node | Ids:
+    def grow(self, rows: Ints, depth: int) -> _Node | Ints:
         """The subtree for these rows from this level on."""
         while depth < len(self.levels) and not self.levels[depth].signatures[rows].any():
             depth += 1
@@ -131,7 +131,7 @@ class _Growing:
         runs = self.levels[depth].split(rows)
         self._count(depth, sum(len(left) for _, left in runs))
         starts: list[int] = []
-        ends: list[_Node | Ids] = []
+        ends: list[_Node | Ints] = []
         for start, left in runs:
             starts.append(start)
             ends.append(self.grow(left, depth + 1))

@@ -19,15 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.errors import TamisError
-from tamis.kernels.verify import Candidates
-from tamis.matchers.algorithm import Algorithm, index_maker
-from tamis.matchers.arrays import Ids, grown
-from tamis.matchers.associations import Associations
+from tamis.kernels.matchers.verifying import Candidates
 from tamis.matchers.base import MatcherStats
-from tamis.matchers.batches import Batch, Uses
-from tamis.matchers.front import Front
-from tamis.matchers.statistics import Statistics
-from tamis.matchers.verifier import Verifier
+from tamis.matchers.parts.algorithm import Algorithm, index_maker
+from tamis.matchers.parts.arrays import Ints, grown
+from tamis.matchers.parts.associations import Associations
+from tamis.matchers.parts.changes import Change, Uses
+from tamis.matchers.parts.front import Front
+from tamis.matchers.parts.selectivity import Statistics
+from tamis.matchers.parts.verifier import Verifier
 from tamis.model import Event, Schema
 
 __all__ = ["Hanson"]
@@ -46,39 +46,39 @@ class Hanson(Algorithm):
         self._heads = np.empty(0, np.int64)
         self._evaluated = 0
 
-    def _insert(self, batch: Batch) -> None:
+    def _insert(self, change: Change) -> None:
         self._selectivity = grown(self._selectivity, self._roster.predicate_count)
-        for pid, predicate in batch.changed:
+        for pid, predicate in change.changed:
             self._selectivity[pid] = self._statistics.selectivity(predicate)
-        chosen = self._most_selective(batch)
+        chosen = self._most_selective(change)
         try:
-            self._front.insert(self._filed.add(batch.pids[chosen]))
+            self._front.insert(self._filed.add(change.pids[chosen]))
         except TamisError:
-            self._filed.remove(batch.pids[chosen])
+            self._filed.remove(change.pids[chosen])
             raise
-        self._lists.add(batch.pids[chosen], batch.rows, batch.rows.astype(np.int64))
-        batch = self._roster.put_first(batch, ~chosen)
-        rest = batch.leading(batch.sizes - 1)
+        self._lists.add(change.pids[chosen], change.rows, change.rows.astype(np.int64))
+        change = self._roster.put_first(change, ~chosen)
+        rest = change.leading(change.sizes - 1)
         self._heads = grown(self._heads, self._roster.row_count)
-        self._heads[batch.rows] = self._roster.heads(rest)
+        self._heads[change.rows] = self._roster.heads(rest)
         self._verifier.insert(self._verified.add(rest.pids))
         self._verifier.reserve(self._roster.row_count)
 
-    def _most_selective(self, batch: Batch) -> npt.NDArray[np.bool_]:
+    def _most_selective(self, change: Change) -> npt.NDArray[np.bool_]:
         """One predicate per row."""
-        of = np.repeat(np.arange(len(batch.rows)), batch.sizes)
-        order = np.lexsort((self._selectivity[batch.pids], of))
-        chosen = np.zeros(len(batch.pids), np.bool_)
-        chosen[order[batch.starts[:-1]]] = True
+        of = np.repeat(np.arange(len(change.rows)), change.sizes)
+        order = np.lexsort((self._selectivity[change.pids], of))
+        chosen = np.zeros(len(change.pids), np.bool_)
+        chosen[order[change.starts[:-1]]] = True
         return chosen
 
-    def _delete(self, batch: Batch) -> None:
-        filed = batch.pids[batch.starts[1:] - 1]
-        self._verifier.delete(self._verified.remove(batch.leading(batch.sizes - 1).pids))
-        self._lists.remove(filed, batch.rows.astype(np.int64))
+    def _delete(self, change: Change) -> None:
+        filed = change.pids[change.starts[1:] - 1]
+        self._verifier.delete(self._verified.remove(change.leading(change.sizes - 1).pids))
+        self._lists.remove(filed, change.rows.astype(np.int64))
         self._front.delete(self._filed.remove(filed))
 
-    def _find(self, event: Event) -> Ids:
+    def _find(self, event: Event) -> Ints:
         self._statistics.observe(event)
         candidates = Candidates(self._heads, self._roster.slot_pids)
         passed = self._verifier.verify(self._front.search(event), self._lists, candidates, event)

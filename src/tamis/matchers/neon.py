@@ -19,12 +19,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tamis.kernels.neon import scan_operations
-from tamis.matchers.algorithm import Algorithm
-from tamis.matchers.arrays import Ids, Scratches, grown
-from tamis.matchers.associations import Associations
-from tamis.matchers.batches import Batch, Uses
-from tamis.matchers.verifier import Verifier
+from tamis.kernels.matchers.scanning import scan_operations
+from tamis.matchers.parts.algorithm import Algorithm
+from tamis.matchers.parts.arrays import Ints, Scratches, grown
+from tamis.matchers.parts.associations import Associations
+from tamis.matchers.parts.changes import Change, Uses
+from tamis.matchers.parts.verifier import Verifier
 from tamis.model import EVENT_TYPE, Conjunction, Event, Operator, Predicate, Schema, Value
 
 __all__ = ["Neon"]
@@ -44,10 +44,10 @@ class Neon(Algorithm):
         self._n_predicates = np.empty(0, np.int32)
         self._scratches = Scratches(lambda: self._n_predicates.copy())
 
-    def _insert(self, batch: Batch) -> None:
-        typed = np.zeros(len(batch.pids), np.bool_)
+    def _insert(self, change: Change) -> None:
+        typed = np.zeros(len(change.pids), np.bool_)
         types: list[Value | None] = []
-        for row, start in zip(batch.rows.tolist(), batch.starts.tolist(), strict=False):
+        for row, start in zip(change.rows.tolist(), change.starts.tolist(), strict=False):
             conjunction = self._roster.conjunctions[row]
             assert conjunction is not None
             at = _type_place(conjunction)
@@ -55,14 +55,14 @@ class Neon(Algorithm):
                 typed[start + at] = True
             operand = None if at is None else conjunction[at].operand
             types.append(operand if isinstance(operand, Value) else None)
-        batch = self._roster.put_first(batch, ~typed)
-        rest = batch.leading(batch.only(~typed).sizes)
+        change = self._roster.put_first(change, ~typed)
+        rest = change.leading(change.only(~typed).sizes)
         self._verifier.insert(self._verified.add(rest.pids))
         self._verifier.reserve(self._roster.row_count)
         self._file(rest, types)
         self._set_counts(rest.rows, rest.sizes.astype(np.int32))
 
-    def _file(self, rest: Batch, types: list[Value | None]) -> None:
+    def _file(self, rest: Change, types: list[Value | None]) -> None:
         """Put each predicate under its operation."""
         of = np.empty(len(rest.pids), np.int32)
         predicates = self._roster.predicates
@@ -81,7 +81,7 @@ class Neon(Algorithm):
         self._made += operation == self._made
         return operation
 
-    def _set_counts(self, rows: Ids, counts: Ids | int) -> None:
+    def _set_counts(self, rows: Ints, counts: Ints | int) -> None:
         before = self._n_predicates
         self._n_predicates = grown(before, self._roster.row_count)
         if self._n_predicates is not before:
@@ -90,13 +90,13 @@ class Neon(Algorithm):
         for left in self._scratches.idle():
             left[rows] = counts
 
-    def _delete(self, batch: Batch) -> None:
-        rest = batch.leading(self._n_predicates[batch.rows].astype(np.int64))
+    def _delete(self, change: Change) -> None:
+        rest = change.leading(self._n_predicates[change.rows].astype(np.int64))
         self._predicates.remove(self._slot_operations[rest.slots], rest.slots)
         self._verifier.delete(self._verified.remove(rest.pids))
-        self._set_counts(batch.rows, 0)
+        self._set_counts(change.rows, 0)
 
-    def _find(self, event: Event) -> Ids:
+    def _find(self, event: Event) -> Ints:
         operations = np.array(list(self._applicable(event)), np.int32)
         encoded = self._verifier.encode(event)
         (bound, out), left = self._verifier.borrow(), self._scratches.borrow()

@@ -16,14 +16,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tamis.kernels.verify import HEAD_BITS, Candidates
-from tamis.matchers.algorithm import Algorithm
-from tamis.matchers.arrays import Ids, grown
+from tamis.kernels.matchers.verifying import HEAD_BITS, Candidates
 from tamis.matchers.base import Entry, MatcherStats
-from tamis.matchers.batches import Batch, Uses
-from tamis.matchers.equality_clusters import EqualityClusters
 from tamis.matchers.fair_predicate import FairPredicate
-from tamis.matchers.verifier import Verifier
+from tamis.matchers.parts.algorithm import Algorithm
+from tamis.matchers.parts.arrays import Ints, grown
+from tamis.matchers.parts.changes import Change, Uses
+from tamis.matchers.parts.equality_clusters import EqualityClusters
+from tamis.matchers.parts.verifier import Verifier
 from tamis.model import Event, Schema
 
 __all__ = ["Quarantining"]
@@ -41,16 +41,16 @@ class Quarantining(Algorithm):
         self._quarantine = FairPredicate(schema)
         self._evaluated = 0
 
-    def _insert(self, batch: Batch) -> None:
-        used = self._clusters.add(batch, self._roster.conjunctions)
-        batch = self._roster.put_first(batch, ~used)
-        rest = batch.leading(batch.only(~used).sizes)
-        alone = rest.sizes == batch.sizes
+    def _insert(self, change: Change) -> None:
+        used = self._clusters.add(change, self._roster.conjunctions)
+        change = self._roster.put_first(change, ~used)
+        rest = change.leading(change.only(~used).sizes)
+        alone = rest.sizes == change.sizes
         self._heads = grown(self._heads, self._roster.row_count)
-        self._heads[batch.rows] = self._roster.heads(rest)
+        self._heads[change.rows] = self._roster.heads(rest)
         self._verifier.insert(self._verified.add(rest.rows_where(~alone).pids))
         self._verifier.reserve(self._roster.row_count)
-        self._quarantine.add([self._entry(row) for row in batch.rows[alone].tolist()])
+        self._quarantine.add([self._entry(row) for row in change.rows[alone].tolist()])
 
     def _entry(self, row: int) -> Entry:
         """A row in quarantine: its key there is its row here."""
@@ -58,13 +58,13 @@ class Quarantining(Algorithm):
         assert conjunction is not None
         return row, (conjunction,)
 
-    def _delete(self, batch: Batch) -> None:
-        clustered = self._clusters.remove(batch)
-        rest = batch.leading(self._heads[batch.rows] & ((1 << HEAD_BITS) - 1))
+    def _delete(self, change: Change) -> None:
+        clustered = self._clusters.remove(change)
+        rest = change.leading(self._heads[change.rows] & ((1 << HEAD_BITS) - 1))
         self._verifier.delete(self._verified.remove(rest.rows_where(clustered).pids))
-        self._quarantine.remove(batch.rows[~clustered].tolist())
+        self._quarantine.remove(change.rows[~clustered].tolist())
 
-    def _find(self, event: Event) -> Ids:
+    def _find(self, event: Event) -> Ints:
         candidates = Candidates(self._heads, self._roster.slot_pids)
         partial = self._clusters.search(event)
         passed = self._verifier.verify(partial, self._clusters.lists, candidates, event)

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.errors import OptionError
-from tamis.kernels.properties import rotate
-from tamis.kernels.trees import Asks, Tree, build_tree
-from tamis.matchers.arrays import Ids, bytes_of
+from tamis.kernels.matchers.properties import rotate
+from tamis.kernels.matchers.trees import Asks, Tree, build_tree
+from tamis.matchers.parts.arrays import Ints, bytes_of
 from tamis.matchers.tree import Bits, TreeMatch
 from tamis.model import Schema
 
@@ -32,7 +32,7 @@ __all__ = ["RapidMatch"]
 
 
 class _Planted(NamedTuple):
-    members: Ids
+    members: Ints
     asks: Asks
     tree: Tree
 
@@ -69,7 +69,7 @@ class RapidMatch(TreeMatch):
         asks = rotate(self._asks, members, low, high, count)
         return _Planted(members, asks, build_tree(asks, np.arange(len(members), dtype=np.int32)))
 
-    def _reached(self, bits: Bits) -> Ids:
+    def _reached(self, bits: Bits) -> Ints:
         ones = int(bits.sum())
         if ones > self._c:
             return self._members_of(self._planted[self._c + 1, 0], bits)
@@ -82,7 +82,7 @@ class RapidMatch(TreeMatch):
                 planted = self._planted[ones, block] = self._plant_light(ones, low, high)
         return self._members_of(planted, np.roll(bits, -high))
 
-    def _members_of(self, planted: _Planted, bits: Bits) -> Ids:
+    def _members_of(self, planted: _Planted, bits: Bits) -> Ints:
         return (
             planted.members[self._walk(planted.tree, planted.asks, bits)] if len(planted.members) else planted.members
         )

@@ -19,11 +19,11 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.properties import ask_cells
-from tamis.kernels.trees import Asks, Tree, build_tree, walk_bits
-from tamis.matchers.arrays import Ids, bytes_of
-from tamis.matchers.partition import Partition
-from tamis.matchers.rebuilding import Rebuilding
+from tamis.kernels.matchers.properties import ask_cells
+from tamis.kernels.matchers.trees import Asks, Tree, build_tree, walk_bits
+from tamis.matchers.parts.arrays import Ints, bytes_of
+from tamis.matchers.parts.partition import Partition
+from tamis.matchers.parts.rebuilding import Rebuilding
 from tamis.model import Event, Schema
 
 __all__ = ["TreeMatch"]
@@ -39,7 +39,7 @@ class TreeMatch(Rebuilding):
         self._exact = np.empty(0, np.bool_)
         self._tree: Tree | None = None
 
-    def _build(self, rows: Ids) -> None:
+    def _build(self, rows: Ints) -> None:
         roster = self._roster
         predicates = {pid: one for pid, one in enumerate(roster.predicates) if one is not None}
         self._partition = Partition(roster.schema, predicates, roster.predicate_count)
@@ -49,11 +49,11 @@ class TreeMatch(Rebuilding):
     def _plant(self) -> None:
         self._tree = build_tree(self._asks, np.arange(len(self._asks.starts) - 1, dtype=np.int32))
 
-    def _search(self, event: Event) -> Ids:
+    def _search(self, event: Event) -> Ints:
         choices = self._partition.bindings(event)
         if choices is None:
             return self._passing(self._built[self._alive], event)
-        found: list[Ids] = []
+        found: list[Ints] = []
         complete = True
         for binding in choices:
             bits, filled = self._partition.bits(binding)
@@ -67,12 +67,12 @@ class TreeMatch(Rebuilding):
             return self._built[places]
         return np.concatenate([self._built[places[sure]], self._passing(doubtful, event)])
 
-    def _reached(self, bits: Bits) -> Ids:
+    def _reached(self, bits: Bits) -> Ints:
         """Places whose asks the string satisfies."""
         assert self._tree is not None
         return self._walk(self._tree, self._asks, bits)
 
-    def _walk(self, tree: Tree, asks: Asks, bits: Bits) -> Ids:
+    def _walk(self, tree: Tree, asks: Asks, bits: Bits) -> Ints:
         scratch = self._verifier.borrow()
         found, visited = walk_bits(tree, asks, bits, scratch[1], 0)
         places = scratch[1][:found].copy()

@@ -14,7 +14,7 @@ import numpy as np
 from tamis.language import print_subscription
 from tamis.matchers.base import Entry, MatcherStats, Rows
 from tamis.model import Event, Schema
-from tamis.segments.registry import SegmentRegistry
+from tamis.segments.segment_registry import SegmentRegistry
 
 __all__ = ["Adaptive"]
 

@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.batches.batch import Batch, batch_of_events
 from tamis.errors import UnknownSubscription
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import Event, Schema, SubscriptionId
-from tamis.segments.answering import Answer, Answering
-from tamis.segments.build import Home
-from tamis.segments.events import Batch, batch_of_events
+from tamis.segments.ask.answering import Answer, Answering
+from tamis.segments.ask.one_event import SingleMatcher
+from tamis.segments.compile.layout import Home
+from tamis.segments.compile.statistics import Statistics
+from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
-from tamis.segments.single import SingleMatcher
-from tamis.segments.statistics import Statistics
 from tamis.segments.subscriptions import Subscriptions
-from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["Collection"]
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.batches.letters import letters_of
 from tamis.kernels.numbering import find_hashes, sorted_hashes
 from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
-from tamis.segments.letters import letters_of
 
 __all__ = ["IdColumn", "IdIndex", "hash_texts"]
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from tamis.errors import LanguageError, LimitError
 from tamis.model import Schema, SubscriptionId
-from tamis.segments.build import Layout, build_layout, living_bits
+from tamis.segments.compile.layout import Layout, build_layout, living_bits
+from tamis.segments.compile.reading import read_texts
+from tamis.segments.compile.statistics import Statistics
+from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn, IdIndex
-from tamis.segments.reading import read_texts
-from tamis.segments.statistics import Statistics
-from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["Compiled", "Segment", "compile_segment"]
 

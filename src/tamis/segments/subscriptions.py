@@ -22,10 +22,10 @@ from tamis.errors import LanguageError, LimitError, UnknownSubscription
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
 from tamis.segments import merging
+from tamis.segments.compile.statistics import Statistics
+from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Segment, compile_segment
-from tamis.segments.statistics import Statistics
-from tamis.segments.tuning import DEFAULT, Tuning
 
 __all__ = ["Applied", "Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
 

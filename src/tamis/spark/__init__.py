@@ -18,18 +18,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tamis.spark.analysis import analyze
-    from tamis.spark.compaction import compact
-    from tamis.spark.generation import generate_events, generate_subscriptions
-    from tamis.spark.indexing import Commit, index, rejected_subscriptions
-    from tamis.spark.integration import integrate
-    from tamis.spark.mapping import Mapping
-    from tamis.spark.matching import count_matches, match, routes
-    from tamis.spark.notification import notify
-    from tamis.spark.sessions import session
-    from tamis.spark.tally import Tally
-    from tamis.spark.updating import update, vacuum
-    from tamis.spark.validation import validate
+    from tamis.spark.running.sessions import session
+    from tamis.spark.steps.analysis import analyze
+    from tamis.spark.steps.compaction import compact
+    from tamis.spark.steps.generation import generate_events, generate_subscriptions
+    from tamis.spark.steps.indexing import Commit, index, rejected_subscriptions
+    from tamis.spark.steps.integration import integrate
+    from tamis.spark.steps.mapping import Mapping
+    from tamis.spark.steps.matching import count_matches, match, routes
+    from tamis.spark.steps.notification import notify
+    from tamis.spark.steps.updating import update, vacuum
+    from tamis.spark.steps.validation import validate
+    from tamis.spark.workers.tally import Tally
 
 __all__ = [
     "Commit",
@@ -53,24 +53,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Commit": "indexing",
-    "Mapping": "mapping",
-    "Tally": "tally",
-    "analyze": "analysis",
-    "compact": "compaction",
-    "count_matches": "matching",
-    "generate_events": "generation",
-    "generate_subscriptions": "generation",
-    "index": "indexing",
-    "integrate": "integration",
-    "match": "matching",
-    "notify": "notification",
-    "rejected_subscriptions": "indexing",
-    "routes": "matching",
-    "session": "sessions",
-    "update": "updating",
-    "vacuum": "updating",
-    "validate": "validation",
+    "Commit": "steps.indexing",
+    "Mapping": "steps.mapping",
+    "Tally": "workers.tally",
+    "analyze": "steps.analysis",
+    "compact": "steps.compaction",
+    "count_matches": "steps.matching",
+    "generate_events": "steps.generation",
+    "generate_subscriptions": "steps.generation",
+    "index": "steps.indexing",
+    "integrate": "steps.integration",
+    "match": "steps.matching",
+    "notify": "steps.notification",
+    "rejected_subscriptions": "steps.indexing",
+    "routes": "steps.matching",
+    "session": "running.sessions",
+    "update": "steps.updating",
+    "vacuum": "steps.updating",
+    "validate": "steps.validation",
 }
 """Name → the module that has it. No module has the name of a function: importing it would take the function's place."""
 

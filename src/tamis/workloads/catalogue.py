@@ -8,9 +8,9 @@ from types import MappingProxyType
 
 from tamis.errors import OptionError
 from tamis.model.domains import hint
-from tamis.workloads.blocks import Workload
 from tamis.workloads.lesub import LeSub
 from tamis.workloads.light import Light
+from tamis.workloads.slices import Workload
 from tamis.workloads.topss import TOPSS, Topss
 from tamis.workloads.web import Web
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tamis.model import Integer, Schema
 from tamis.model.schema import Attribute
-from tamis.workloads.blocks import Texts, Workload, choose
+from tamis.workloads.slices import Texts, Workload, choose
 
 __all__ = ["TOPSS", "Topss"]
 

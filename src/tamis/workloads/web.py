@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from tamis.model import Enumerated, Hierarchical, Integer, Number, Schema, String, Use
 from tamis.model.schema import Attribute
-from tamis.workloads.blocks import Texts, Workload
+from tamis.workloads.slices import Texts, Workload
 
 __all__ = ["Web"]
 

@@ -4,7 +4,8 @@
     sqlite: or sqlite:///some/path   in memory or in a file
     postgresql://user@host/name      tables of their own in a schema made for the matcher, dropped when it goes
 
-A database that is none of these is passed as an object that keeps this protocol, as `tamis.spark.sql_database` does.
+A database that is none of these is passed as an object that keeps this protocol, as
+`tamis.spark.running.sql_database` does.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.matchers.batches import Batch
+from tamis.matchers.parts.changes import Change
 from tamis.matchers.sql.strategy import HOLDS, SqlStrategy
 
 __all__ = ["SqlGrouping"]
@@ -44,8 +44,8 @@ class SqlGrouping(SqlStrategy):
     joins = ("CREATE INDEX subs_preds_by_pid ON subs_preds (pid)",)
     query = _QUERY
 
-    def _store(self, batch: Batch, asked: Batch) -> None:
-        fresh = np.array([pid for pid, _ in batch.changed], np.int32)
+    def _store(self, change: Change, asked: Change) -> None:
+        fresh = np.array([pid for pid, _ in change.changed], np.int32)
         columns = self._rows_of(fresh)
         at = np.array(columns.pop("at"), np.int64)
         if len(at):
@@ -55,7 +55,7 @@ class SqlGrouping(SqlStrategy):
             self._database.insert("subs", {"sid": rows, "cnt": self._asked[rows]})
             self._database.insert("subs_preds", {"sid": asked.members, "pid": asked.pids})
 
-    def _erase(self, batch: Batch) -> None:
-        self._database.delete("subs_preds", "sid", batch.rows.tolist())
-        self._database.delete("subs", "sid", batch.rows.tolist())
-        self._database.delete("preds", "pid", [pid for pid, _ in batch.changed])
+    def _erase(self, change: Change) -> None:
+        self._database.delete("subs_preds", "sid", change.rows.tolist())
+        self._database.delete("subs", "sid", change.rows.tolist())
+        self._database.delete("preds", "pid", [pid for pid, _ in change.changed])

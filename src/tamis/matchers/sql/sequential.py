@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tamis.matchers.batches import Batch
+from tamis.matchers.parts.changes import Change
 from tamis.matchers.sql.strategy import HOLDS, SqlStrategy
 
 __all__ = ["SqlSequential"]
@@ -37,16 +37,16 @@ class SqlSequential(SqlStrategy):
     indexes = ("CREATE INDEX subs_by_sid ON subs (sid)",)
     query = _QUERY
 
-    def _store(self, batch: Batch, asked: Batch) -> None:
+    def _store(self, change: Change, asked: Change) -> None:
         columns = self._rows_of(asked.pids)
         at = np.array(columns.pop("at"), np.int64)
         if len(at):
             self._database.insert("subs", {"sid": asked.members[at], "pno": at - _row_starts(asked)[at], **columns})
 
-    def _erase(self, batch: Batch) -> None:
-        self._database.delete("subs", "sid", batch.rows.tolist())
+    def _erase(self, change: Change) -> None:
+        self._database.delete("subs", "sid", change.rows.tolist())
 
 
-def _row_starts(batch: Batch) -> npt.NDArray[np.int64]:
-    """For each predicate of the batch, where its row starts."""
-    return np.repeat(batch.starts[:-1], batch.sizes)
+def _row_starts(change: Change) -> npt.NDArray[np.int64]:
+    """For each predicate of the change, where its row starts."""
+    return np.repeat(change.starts[:-1], change.sizes)

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from tamis.matchers.algorithm import Algorithm
-from tamis.matchers.arrays import Ids, grown
-from tamis.matchers.batches import Batch
-from tamis.matchers.front import as_six
+from tamis.matchers.parts.algorithm import Algorithm
+from tamis.matchers.parts.arrays import Ints, grown
+from tamis.matchers.parts.changes import Change
+from tamis.matchers.parts.front import as_six
 from tamis.matchers.sql.databases import Database, open_database
 from tamis.matchers.sql.keys import KINDS, key
 from tamis.model import Event, Operator, Predicate, Schema, Value
@@ -57,27 +57,27 @@ class SqlStrategy(Algorithm):
         self._doubtful = np.empty(0, np.bool_)
 
     @abstractmethod
-    def _store(self, batch: Batch, asked: Batch) -> None: ...
+    def _store(self, change: Change, asked: Change) -> None: ...
 
     @abstractmethod
-    def _erase(self, batch: Batch) -> None: ...
+    def _erase(self, change: Change) -> None: ...
 
-    def _insert(self, batch: Batch) -> None:
+    def _insert(self, change: Change) -> None:
         self._asks = grown(self._asks, self._roster.predicate_count)
-        for pid, _ in batch.changed:
+        for pid, _ in change.changed:
             self._asks[pid] = bool(self._tests(pid))
-        asked = batch.only(self._asks[batch.pids])
+        asked = change.only(self._asks[change.pids])
         self._asked, self._doubtful = (grown(array, self._roster.row_count) for array in (self._asked, self._doubtful))
-        self._asked[batch.rows] = asked.sizes
-        self._doubtful[batch.rows] = asked.sizes < batch.sizes
+        self._asked[change.rows] = asked.sizes
+        self._doubtful[change.rows] = asked.sizes < change.sizes
         with self._transaction():
-            self._store(batch, asked)
-        self._unasked.update(batch.rows[asked.sizes == 0].tolist())
+            self._store(change, asked)
+        self._unasked.update(change.rows[asked.sizes == 0].tolist())
 
-    def _delete(self, batch: Batch) -> None:
+    def _delete(self, change: Change) -> None:
         with self._transaction():
-            self._erase(batch)
-        self._unasked.difference_update(batch.rows.tolist())
+            self._erase(change)
+        self._unasked.difference_update(change.rows.tolist())
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -94,7 +94,7 @@ class SqlStrategy(Algorithm):
         predicate = self._roster.predicates[pid]
         return [] if predicate is None else _as_rows(self._roster.schema, predicate)
 
-    def _rows_of(self, pids: Ids) -> dict[str, list[int] | list[str]]:
+    def _rows_of(self, pids: Ints) -> dict[str, list[int] | list[str]]:
         """Columns of a predicate table, a row per test, and in `at` the place in `pids` that it comes from."""
         at: list[int] = []
         attr: list[int] = []
@@ -108,7 +108,7 @@ class SqlStrategy(Algorithm):
         op, kind, val = ([row[column] for row in rows] for column in range(3))
         return {"at": at, "attr": attr, "op": op, "kind": kind, "val": val}
 
-    def _find(self, event: Event) -> Ids:
+    def _find(self, event: Event) -> Ints:
         values = [
             parameter
             for name, given in event.values.items()
@@ -123,7 +123,7 @@ class SqlStrategy(Algorithm):
         rows = np.concatenate([rows, np.fromiter(self._unasked, np.int32)])
         return self._roster.verified(rows, self._doubtful[rows], event, self._work)
 
-    def _ask(self, values: list[int | str]) -> Ids:
+    def _ask(self, values: list[int | str]) -> Ints:
         mark = self._database.mark
         text = self.query.format(values=", ".join([f"({mark}, {mark}, {mark})"] * (len(values) // 3)))
         return self._database.numbers(text, values).astype(np.int32)

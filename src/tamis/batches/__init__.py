@@ -1,0 +1,1 @@
+"""Events as columns: the one edge, for the engine, for Spark and for the command line."""

@@ -1,0 +1,1 @@
+"""The adaptive engine's kernels: reading texts, building segments, asking them."""

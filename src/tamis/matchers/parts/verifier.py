@@ -1,0 +1,227 @@
+"""Verifying candidates: do the remaining predicates of a row hold? Compiled where integers can say it.
+
+Comparisons with a constant become an interval of codes (`codes.py`). What no interval can say — lists, partial
+orders, `not contains`, presence, attribute against attribute — is asked of a `Front` of its own once per event, and the
+kernel is told the ids that hold.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tamis.kernels.matchers.verifying import (
+    INSIDE,
+    OUTSIDE,
+    TOLD,
+    Bound,
+    Candidates,
+    Encoded,
+    Tests,
+    verify_groups,
+    verify_rows,
+)
+from tamis.matchers.parts.arrays import Ints, Scratches, grown
+from tamis.matchers.parts.front import Front, as_six
+from tamis.matchers.parts.labels import HIGHEST, LOWEST, Column, Data, past
+from tamis.matchers.parts.sorted_clusters import SortedClusters
+from tamis.model import Event, Kind, Operator, Predicate, Reference, Schema, Value
+
+if TYPE_CHECKING:
+    from tamis.matchers.parts.associations import Associations
+
+__all__ = ["Verified", "Verifier", "bounds_of"]
+
+_O = Operator
+_POINTS = (_O.EQ, _O.NE, _O.CONTAINS)
+_PREFIXES = (_O.STARTS, _O.NOT_STARTS)
+
+
+class Verified(NamedTuple):
+    """Rows that passed, and the work it took."""
+
+    rows: Ints
+    verified: int
+    evaluated: int
+
+
+class Verifier:
+    """Tests by predicate id. Insert and delete O(log constants) mostly; a test O(values of the attribute)."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._front = Front(schema, SortedClusters)
+        self._told = 0
+        self._columns: defaultdict[str, dict[Kind, Column]] = defaultdict(dict)
+        self._by_number: list[Column] = []
+        self._tests: dict[int, Predicate] = {}
+        self.tests = Tests(np.empty(0, np.int32), np.empty((0, 2), np.int64))
+        self._scratches = Scratches(self._scratch)
+        self._rows = 0
+
+    def _scratch(self) -> tuple[Bound, Ints]:
+        columns = len(self._by_number)
+        bound = Bound(
+            np.zeros(columns, np.int32), np.zeros(columns, np.int32), np.zeros(len(self.tests.modes), np.bool_)
+        )
+        return bound, np.empty(self._rows + 1, np.int32)
+
+    # -- which tests there are ----------------------------------------------------------------------------------
+
+    def insert(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
+        told, coded = [], defaultdict(list)
+        for pid, predicate in predicates:
+            if self._is_coded(predicate):
+                coded[self._column(predicate)].append((pid, predicate))
+            else:
+                told.append((pid, predicate))
+        self._make_room([pid for pid, _ in told] + [pid for members in coded.values() for pid, _ in members])
+        self._front.insert(told)
+        self._told += len(told)
+        for pid, _ in told:
+            self.tests.modes[pid] = TOLD
+        for column, members in coded.items():
+            self._tests.update(members)
+            column.pids.update((pid, None) for pid, _ in members)
+            anew = column.add([data for _, predicate in members for data in bounds_of(predicate)])
+            for pid in column.pids if anew else [pid for pid, _ in members]:
+                self._write(pid, column)
+
+    def delete(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
+        for pid, predicate in predicates:
+            if self._is_coded(predicate):
+                column = self._column(predicate)
+                column.remove(bounds_of(predicate))
+                del self._tests[pid], column.pids[pid]
+            else:
+                self._front.delete([(pid, predicate)])
+                self._told -= 1
+
+    def _make_room(self, pids: list[int]) -> None:
+        stop = max(pids, default=-1) + 1
+        if stop > len(self.tests.modes):
+            self.tests = Tests(*(grown(array, stop) for array in self.tests))
+            self._scratches.discard()
+
+    def reserve(self, rows: int) -> None:
+        """Writers say how many rows an answer may have."""
+        if rows > self._rows:
+            self._rows = 2 * rows
+            self._scratches.discard()
+
+    def _is_coded(self, predicate: Predicate) -> bool:
+        operator, operand = predicate.operator, predicate.operand
+        if isinstance(operand, Reference) or not isinstance(operand, Value):
+            return False
+        domain = self._schema.domain(predicate.attribute)
+        assert domain is not None
+        return operator in _POINTS or operator in _PREFIXES or as_six(domain, predicate) is not None
+
+    def _column(self, predicate: Predicate) -> Column:
+        assert isinstance(predicate.operand, Value)
+        kinds = self._columns[predicate.attribute]
+        if predicate.operand.kind not in kinds:
+            kinds[predicate.operand.kind] = Column(len(self._by_number))
+            self._by_number.append(kinds[predicate.operand.kind])
+            self._scratches.discard()
+        return kinds[predicate.operand.kind]
+
+    def _write(self, pid: int, column: Column) -> None:
+        """The interval of one predicate."""
+        predicate = self._tests[pid]
+        labels = [column.code(data) for data in bounds_of(predicate)]
+        operator = predicate.operator
+        if operator in _PREFIXES:
+            low, high = labels[0], labels[1] - 1 if len(labels) > 1 else HIGHEST
+        elif operator in _POINTS:
+            low = high = labels[0]
+        else:
+            domain = self._schema.domain(predicate.attribute)
+            assert domain is not None
+            six = as_six(domain, predicate)
+            assert six is not None
+            low, high = _interval(six[0], labels[0])
+        outside = operator in (_O.NE, _O.NOT_STARTS)
+        self.tests.modes[pid] = 4 * column.number + (OUTSIDE if outside else INSIDE)
+        self.tests.spans[pid] = low, high
+
+    # -- asking ---------------------------------------------------------------------------------------------------
+
+    def encode(self, event: Event) -> Encoded:
+        columns: list[int] = []
+        starts = [0]
+        codes: list[int] = []
+        for name, values in event.values.items():
+            kinds = self._columns.get(name)
+            if not kinds:
+                continue
+            for kind, column in kinds.items():
+                before = len(codes)
+                codes += [column.code(value.data) for value in values if value.kind is kind]
+                if len(codes) > before:
+                    columns.append(column.number)
+                    starts.append(len(codes))
+        told = self._front.search(event) if self._told else np.empty(0, np.int32)
+        return Encoded(np.array(columns, np.int32), np.array(starts, np.int32), np.array(codes, np.int64), told)
+
+    def borrow(self) -> tuple[Bound, Ints]:
+        """Scratch for one event: nothing bound, room for as many rows as were reserved."""
+        return self._scratches.borrow()
+
+    def give_back(self, scratch: tuple[Bound, Ints]) -> None:
+        self._scratches.give_back(scratch)
+
+    def verify(self, chosen: Ints, lists: Associations, candidates: Candidates, event: Event) -> Verified:
+        """The members of the chosen groups that pass; `candidates` says what each has to."""
+        bound, out = self._scratches.borrow()
+        found, verified, evaluated = verify_groups(
+            chosen, lists.groups, candidates, self.tests, self.encode(event), bound, out
+        )
+        rows = out[:found].copy()
+        self._scratches.give_back((bound, out))
+        return Verified(rows, verified, evaluated)
+
+    def verify_rows(self, rows: Ints, candidates: Candidates, event: Event) -> Verified:
+        """Those of the rows that pass."""
+        bound, out = self._scratches.borrow()
+        found, evaluated = verify_rows(rows, candidates, self.tests, self.encode(event), bound, out)
+        passed = out[:found].copy()
+        self._scratches.give_back((bound, out))
+        return Verified(passed, len(rows), evaluated)
+
+    def bytes_used(self) -> int:
+        return sum(array.nbytes for array in self.tests) + sum(100 * len(column) for column in self._by_number)
+
+    def check(self) -> None:
+        self._front.check()
+        for column in self._by_number:
+            column.check()
+            for pid in column.pids:
+                before = [array[pid].tolist() for array in self.tests]
+                self._write(pid, column)
+                after = [array[pid].tolist() for array in self.tests]
+                assert before == after, f"the test of predicate {pid} is out of date"
+
+
+def _interval(operator: Operator, label: int) -> tuple[int, int]:
+    match operator:
+        case _O.LT:
+            return LOWEST, label - 1
+        case _O.LE:
+            return LOWEST, label
+        case _O.GT:
+            return label + 1, HIGHEST
+    return label, HIGHEST
+
+
+def bounds_of(predicate: Predicate) -> list[Data]:
+    """The constants whose codes bound the predicate's interval."""
+    assert isinstance(predicate.operand, Value)
+    data = predicate.operand.data
+    if predicate.operator in _PREFIXES:
+        after = past(str(data))
+        return [data] if after is None else [data, after]
+    return [data]

@@ -1,0 +1,1 @@
+"""Ids, texts, receipts and explanations around an algorithm: what stands between the engine and a `Matcher`."""

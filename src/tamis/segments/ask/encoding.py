@@ -1,0 +1,62 @@
+"""Events → the codes of one segment's columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.batches.batch import Batch
+from tamis.kernels.segments.blocks import Events
+from tamis.model import Schema
+from tamis.segments.ask.linking import encode_links, one_each
+from tamis.segments.compile.coding import Columns
+
+__all__ = ["encode_batch"]
+
+
+Ints = npt.NDArray[np.int32]
+
+
+def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events, npt.NDArray[np.bool_]]:
+    """The batch in codes, and which events have a link that is true by one of several pairs of values: conjunctions
+    that ask more of the two attributes must be looked at again."""
+    codes = np.zeros((batch.size, max(columns.count, 1)), np.int32)
+    lists = _Lists()
+    for name in columns.places.keys() & batch.parts.keys():
+        at, attribute, parts = columns.places[name], columns.attributes[name], batch.parts[name]
+        coded = [attribute.codes(part.kind, part.column, part.entries) for part in parts]
+        if len(parts) == 1 and one_each(parts[0]):
+            codes[slice(None) if len(coded[0]) == batch.size else parts[0].rows, at] = coded[0]
+        else:
+            lists.scatter(codes[:, at], np.concatenate([part.rows for part in parts]), np.concatenate(coded))
+    doubtful = encode_links(columns, batch, schema, codes)
+    return Events(codes, *lists.arrays()), doubtful
+
+
+class _Lists:
+    """The codes of events that have several in a column, list by list."""
+
+    def __init__(self) -> None:
+        self._starts: list[npt.NDArray[np.int64]] = []
+        self._codes = [np.empty(0, np.int32)]
+        self._made = self._length = 0
+
+    def scatter(self, column: Ints, rows: Ints, found: Ints) -> None:
+        """Single codes go into the column, several into a list that the column points at, in order and each once."""
+        order = np.lexsort((found, rows))
+        rows, found = rows[order], found[order]
+        fresh = np.r_[True, (rows[1:] != rows[:-1]) | (found[1:] != found[:-1])]
+        rows, found = rows[fresh], found[fresh]
+        first = np.r_[0, np.nonzero(np.diff(rows))[0] + 1]
+        lengths = np.diff(np.r_[first, len(rows)])
+        several = lengths > 1
+        count, codes = int(several.sum()), found[np.repeat(several, lengths)]
+        column[rows[first]] = found[first]
+        column[rows[first[several]]] = -1 - (self._made + np.arange(count))
+        self._starts.append(self._length + np.r_[0, np.cumsum(lengths[several])][:-1])
+        self._codes.append(codes)
+        self._made, self._length = self._made + count, self._length + len(codes)
+
+    def arrays(self) -> tuple[Ints, Ints]:
+        """Where each list begins, and one more; the codes of all."""
+        return np.concatenate([*self._starts, [self._length]]).astype(np.int32), np.concatenate(self._codes)

@@ -1,0 +1,223 @@
+"""Links, `bid > @reserve`: settled once per event, for all subscriptions that make the comparison.
+
+Where an attribute has several values, a link is true when *some* pair of values satisfies it. Under a total order the
+ends tell: some value of {3, 7} is above some value of {5, 9} because 7 > 5. This is the whole truth about a
+conjunction that asks nothing else of the two attributes; one that does may need another pair than the one found here,
+and `segments.doubts` looks at it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence, Set
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.batches.batch import Batch, Part
+from tamis.errors import LimitError
+from tamis.matchers.naive import MAX_BINDINGS
+from tamis.model import COMPLEMENT, TOTAL, Domain, Finite, Kind, Operator, Schema, Value, compare
+from tamis.model.orders import PartialOrder
+from tamis.segments.compile.coding import Columns
+
+__all__ = ["FALSE", "TRUE", "Choice", "encode_links", "one_each", "some_pair"]
+
+FALSE, TRUE = 1, 2
+"""Codes of a link's truth."""
+
+_O = Operator
+_FEW = 8
+"""Events of a smaller batch are taken one by one: for them a call to numpy costs more than what it does."""
+
+_MAY: dict[Operator, Callable[[Any, Any, Any, Any], Any]] = {
+    _O.EQ: lambda low, high, their_low, their_high: (low <= their_high) & (their_low <= high),
+    _O.NE: lambda low, high, their_low, their_high: (low != their_high) | (high != their_low),
+    _O.LT: lambda low, high, their_low, their_high: low < their_high,
+    _O.LE: lambda low, high, their_low, their_high: low <= their_high,
+    _O.GT: lambda low, high, their_low, their_high: high > their_low,
+    _O.GE: lambda low, high, their_low, their_high: high >= their_low,
+}
+_MAY |= {negated: _MAY[total] for negated, total in TOTAL.items()}
+"""Whether some pair of values satisfies the operator, by the ends of both sides. `=` may still turn out false."""
+
+
+# -- one pair of attributes of one event --------------------------------------------------------------------------
+
+
+class Choice:
+    """Several values of one attribute, any of which may be bound."""
+
+    def __init__(self, values: Sequence[Value]) -> None:
+        self.values = values
+
+    @cached_property
+    def known(self) -> frozenset[Value]:
+        return frozenset(self.values)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(str(value.data) for value in self.values)
+
+    @cached_property
+    def ends(self) -> dict[Kind, tuple[Any, Any]]:
+        """Of each kind, the least and the greatest."""
+        kinds: dict[Kind, list[Any]] = {}
+        for value in self.values:
+            kinds.setdefault(value.kind, []).append(value.data)
+        return {kind: (min(data), max(data)) for kind, data in kinds.items()}
+
+
+def some_pair(domain: Domain, operator: Operator, mine: Choice, theirs: Choice) -> bool:
+    """Whether `compare` holds for a value of one side and one of the other.
+
+    Neither side is gone through for every value of the other, but for names under a partial order.
+    """
+    if len(mine.values) == len(theirs.values) == 1:
+        return compare(domain, operator, mine.values[0], theirs.values[0])
+    if operator is _O.EQ:
+        return not mine.known.isdisjoint(theirs.known)
+    if isinstance(domain, Finite) and operator is not _O.NE:
+        return _some_names(domain.order, operator, mine.names, theirs.names)
+    may = _MAY[operator]
+    kinds = mine.ends.keys() & theirs.ends.keys()
+    if operator is not _O.NE:
+        kinds.discard(Kind.BOOLEAN)  # without an order
+    return any(may(*mine.ends[kind], *theirs.ends[kind]) for kind in kinds)
+
+
+def _some_names(order: PartialOrder, operator: Operator, mine: Collection[str], theirs: Collection[str]) -> bool:
+    """The same for ordered names. As many pairs as the naive matcher tries are tried, and no more."""
+    plain = COMPLEMENT[operator] if operator in TOTAL else operator
+    lowers, uppers = (mine, theirs) if plain in (_O.LT, _O.LE) else (theirs, mine)
+    wanted = frozenset(uppers)
+    for tried, low in enumerate(lowers, 1):
+        if tried * len(wanted) > MAX_BINDINGS:
+            raise LimitError(
+                f"comparing {len(mine):,} names with {len(theirs):,} takes more than {MAX_BINDINGS:,} choices",
+                MAX_BINDINGS,
+                MAX_BINDINGS + 1,
+            )
+        others = wanted - {low} if plain in (_O.LE, _O.GE) else wanted
+        if _reaches(order.above(low), others, len(others) < len(wanted), operator in TOTAL):
+            return True
+    return False
+
+
+def _reaches(above: Set[str], others: Set[str], equal: bool, negated: bool) -> bool:
+    """Whether one of the others is above, or equal where that is enough; negated, whether one is neither."""
+    return not others <= above if negated else equal or not above.isdisjoint(others)
+
+
+# -- a batch ------------------------------------------------------------------------------------------------------
+
+
+class _Ends(NamedTuple):
+    """A column of numbers or instants, event by event: the least and the greatest value."""
+
+    kind: Kind
+    rows: npt.NDArray[np.int32]
+    low: npt.NDArray[Any]
+    high: npt.NDArray[Any]
+
+
+def encode_links(columns: Columns, batch: Batch, schema: Schema, codes: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Settle all links of a batch. The value is which events have a link that is true by one of several pairs.
+
+    Only links whose two attributes the batch has are visited.
+    """
+    settling = _Settling(batch, schema, codes)
+    codes[:, len(columns.attributes) :] = FALSE
+    for name in columns.partners.keys() & batch.parts.keys():
+        for other in columns.partners[name].keys() & batch.parts.keys():
+            settling.settle(name, other, columns.partners[name][other])
+    return settling.doubtful
+
+
+class _Settling:
+    """Links of one batch, and what was found out about its attributes on the way."""
+
+    def __init__(self, batch: Batch, schema: Schema, codes: npt.NDArray[np.int32]) -> None:
+        self.doubtful = np.zeros(batch.size, np.bool_)
+        self._batch = batch
+        self._schema = schema
+        self._codes = codes
+        self._ends: dict[str, _Ends | None] = {}
+        self._choices: dict[tuple[int, str], Choice] = {}
+
+    def settle(self, name: str, other: str, links: list[tuple[int, Operator]]) -> None:
+        """All links between two attributes; each is a column and an operator."""
+        if self._batch.size > _FEW:
+            mine, theirs = self._ends_of(name), self._ends_of(other)
+            if mine is not None and theirs is not None and _alike(mine, theirs):
+                self._settle_numbers(name, other, links, mine, theirs)
+                return
+        rows = _rows(self._batch.parts[name]) & _rows(self._batch.parts[other])
+        self._settle_one_by_one(name, other, links, rows)
+
+    def _settle_numbers(
+        self, name: str, other: str, links: list[tuple[int, Operator]], mine: _Ends, theirs: _Ends
+    ) -> None:
+        rows, here, there = np.intersect1d(mine.rows, theirs.rows, assume_unique=True, return_indices=True)
+        ends = mine.low[here], mine.high[here], theirs.low[there], theirs.high[there]
+        several = (ends[0] != ends[1]) | (ends[2] != ends[3])
+        for column, operator in links:
+            holds = _MAY[operator](*ends)
+            if operator is _O.EQ and several.any():
+                self._settle_one_by_one(name, other, [(column, operator)], rows[holds & several].tolist())
+                holds &= ~several
+            self._codes[rows[holds], column] = TRUE
+            self.doubtful[rows[holds & several]] = True
+
+    def _settle_one_by_one(
+        self, name: str, other: str, links: list[tuple[int, Operator]], rows: Collection[int]
+    ) -> None:
+        domain = self._schema.domain(name)
+        assert domain is not None
+        for row in rows:
+            mine, theirs = self._choice(row, name), self._choice(row, other)
+            for column, operator in links:
+                if some_pair(domain, operator, mine, theirs):
+                    self._codes[row, column] = TRUE
+                    self.doubtful[row] |= len(mine.values) > 1 or len(theirs.values) > 1
+
+    def _choice(self, row: int, name: str) -> Choice:
+        values = self._batch.event(row).values[name]
+        if len(values) == 1:
+            return Choice(values)
+        return self._choices.setdefault((row, name), Choice(values))
+
+    def _ends_of(self, name: str) -> _Ends | None:
+        if name not in self._ends:
+            self._ends[name] = _ends(self._batch.parts[name])
+        return self._ends[name]
+
+
+def _ends(parts: list[Part]) -> _Ends | None:
+    """None where numpy would not compare exactly, or the values are of several kinds."""
+    part = parts[0]
+    values = part.values
+    if len(parts) > 1 or part.kind not in (Kind.NUMBER, Kind.TIMESTAMP):
+        return None
+    if isinstance(values, pa.Array) or values.dtype == object:
+        return None
+    if one_each(part):
+        return _Ends(part.kind, part.rows, values, values)
+    first = np.flatnonzero(np.r_[True, part.rows[1:] != part.rows[:-1]])
+    return _Ends(part.kind, part.rows[first], np.minimum.reduceat(values, first), np.maximum.reduceat(values, first))
+
+
+def _alike(mine: _Ends, theirs: _Ends) -> bool:
+    """Whether numpy compares the two exactly: an integer beyond 2**53 and a double it would not."""
+    return mine.kind is theirs.kind and mine.low.dtype == theirs.low.dtype
+
+
+def _rows(parts: list[Part]) -> set[int]:
+    return {int(row) for part in parts for row in part.rows}
+
+
+def one_each(part: Part) -> bool:
+    """Whether no event has several values."""
+    return part.single or not (part.rows[1:] == part.rows[:-1]).any()

@@ -1,0 +1,1 @@
+"""Texts → a segment: read, code, choose homes, lay out blocks and clusters."""

@@ -1,0 +1,1 @@
+"""Around the steps: Java, sessions, files, whole jobs, and what is told of them."""

@@ -1,0 +1,1 @@
+"""The pipeline's steps, each DataFrame → DataFrame; what users call."""

@@ -1,0 +1,172 @@
+"""Match: which subscriptions does each event satisfy?
+
+Two plans, with the same answers. *Everywhere*: each task opens all segments, and events alone are partitioned; right
+where the index fits a host. *Groups*: segments are put into groups that fit, each event is sent to the groups that
+may match it (`routing`), and a task handles the events of one group or a few.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
+from pyspark.sql.types import ArrayType, DataType, LongType, StructType
+
+from tamis.errors import OptionError
+from tamis.model.domains import hint
+from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS, VERSION
+from tamis.spark.steps.event_frames import as_events, readable
+from tamis.spark.versions.manifest import Entry, Manifest, read_manifest
+from tamis.spark.versions.storage import root_of, storage
+from tamis.spark.workers.answers import GROUP, MatchEverywhere, MatchGroups, RouteToGroups
+from tamis.spark.workers.shapes import MOST_IDS
+from tamis.spark.workers.tally import Tally
+
+__all__ = ["GROUP_BYTES", "count_matches", "match", "routes"]
+
+GROUP_BYTES = "spark.tamis.groupBytes"
+"""Spark setting: the segments that one task may hold. An index that fits is matched everywhere."""
+
+_DEFAULT_BYTES = 2 << 30
+_PLANS = ("auto", "everywhere", "groups")
+_log = logging.getLogger("tamis.spark")
+
+
+def match(
+    events: DataFrame,
+    path: str,
+    *,
+    version: int | None = None,
+    explode: bool = True,
+    plan: str = "auto",
+    tally: Tally | None = None,
+) -> DataFrame:
+    """`event_id`, `subscription_id` and the index's version, one row per match.
+
+    With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: one row per event, but an array
+    holds at most 131,072 ids and the rest follow in further rows. Events that match nothing have no row. Ids of events
+    are taken to be unique. The version is fixed when this is called. Events should come from `validate`: one that
+    breaks a rule stops the job.
+    """
+    wanted = _Wanted(path, version, plan, tally)
+    if not explode:
+        return wanted.answers(events, "lists")
+    # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
+    found = wanted.answers(events, "pieces")
+    return found.select(EVENT_ID, F.explode(SUBSCRIPTION_IDS).alias(SUBSCRIPTION_ID), VERSION)
+
+
+def count_matches(
+    events: DataFrame, path: str, *, version: int | None = None, plan: str = "auto", tally: Tally | None = None
+) -> DataFrame:
+    """`event_id` and `match_count`, one row per event that matches, without the ids ever being written down."""
+    return _Wanted(path, version, plan, tally).answers(events, "counts")
+
+
+def routes(events: DataFrame, path: str, *, version: int | None = None) -> DataFrame:
+    """`event_id` and `group`: the segments, by their number in the manifest, that may match the event at all.
+
+    What is not listed is skipped: so this counts the work of a match before it is done.
+    """
+    manifest = read_manifest(storage(path), path, version)
+    alone = tuple((one,) for one in manifest.segments)
+    return _routed(_readable(events), RouteToGroups(manifest, alone)).select(EVENT_ID, GROUP)
+
+
+def _readable(events: DataFrame) -> DataFrame:
+    frame = as_events(events)
+    return frame.select(EVENT_ID, readable(frame).alias(EVENT))
+
+
+class _Wanted(NamedTuple):
+    """What the caller asked for."""
+
+    path: str
+    version: int | None
+    plan: str
+    tally: Tally | None
+
+    def answers(self, events: DataFrame, shape: str) -> DataFrame:
+        """Answers in one of the shapes of `answers.SHAPES`, with the version."""
+        manifest = read_manifest(storage(self.path), self.path, self.version)
+        frame = _readable(events)
+        room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
+        chosen = _choose(self.plan, manifest, room)
+        sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
+        _log.info("%s: version %d, plan %s: %s, room for %d bytes", self.path, manifest.version, chosen, sizes, room)
+        rows = _rows(frame.schema[EVENT_ID].dataType, None if shape == "counts" else manifest.id_type)
+        how = (root_of(self.path), manifest, shape, self.tally)
+        if chosen == "everywhere":
+            found = frame.mapInArrow(MatchEverywhere(*how, __name__=f"tamis_match_everywhere_{sizes}"), rows)
+        else:
+            groups = _grouped(manifest.segments, room)
+            name = f"tamis_match_{len(groups)}_groups_{sizes}"
+            sent = _together(_routed(frame, RouteToGroups(manifest, groups, self.tally)), len(groups))
+            found = sent.mapInArrow(MatchGroups(*how, groups=groups, __name__=name), rows)
+            if len(groups) > 1 and shape != "pieces":
+                found = _united(found, shape)
+        return found.withColumn(VERSION, F.lit(manifest.version))
+
+
+def _rows(event_id: DataType, id_type: str | None) -> StructType:
+    """An array without nulls spares Spark a look at each of its ids, half of what it costs to take them in."""
+    rows = StructType().add(EVENT_ID, event_id)
+    if id_type is not None:
+        rows.add(SUBSCRIPTION_IDS, ArrayType(DataType.fromDDL(id_type), containsNull=False))
+    return rows.add(MATCH_COUNT, LongType())
+
+
+def _choose(plan: str, manifest: Manifest, room: int) -> str:
+    if plan not in _PLANS:
+        raise OptionError(f"no plan is called {plan!r}{hint(plan, _PLANS)} (there are: {', '.join(_PLANS)})")
+    if plan != "auto":
+        return plan
+    return "everywhere" if manifest.size <= room else "groups"
+
+
+def _grouped(segments: tuple[Entry, ...], room: int) -> tuple[tuple[Entry, ...], ...]:
+    """Neighbours together, as many as fit; at least one each."""
+    groups: list[list[Entry]] = []
+    size = 0
+    for one in segments:
+        size += one.size
+        if not groups or size > room:
+            groups.append([])
+            size = one.size
+        groups[-1].append(one)
+    return tuple(map(tuple, groups))
+
+
+def _routed(frame: DataFrame, route: RouteToGroups) -> DataFrame:
+    kinds = ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in (EVENT_ID, EVENT))
+    return frame.mapInArrow(route, f"{kinds}, {GROUP} int")
+
+
+def _together(routed: DataFrame, groups: int) -> DataFrame:
+    """Each group's events in as few partitions as keep all cores busy, so that few workers open its segments."""
+    cores = routed.sparkSession.sparkContext.defaultParallelism
+    share = max(1, -(-cores // max(groups, 1)))
+    place = F.col(GROUP) * share + F.pmod(F.xxhash64(EVENT_ID), F.lit(share)).cast("int")
+    return routed.repartitionById(max(groups, 1) * share, place)
+
+
+def _united(found: DataFrame, shape: str) -> DataFrame:
+    """One row per event from the rows of its groups; a wide answer still goes on in further rows."""
+    if found.isStreaming:
+        raise OptionError(
+            f"with the plan groups, {'counts' if shape == 'counts' else 'arrays'} of several groups must be put "
+            f"together, which a stream cannot: raise {GROUP_BYTES} or say plan='everywhere', match with explode=True, "
+            "or call this on each batch in foreachBatch"
+        )
+    if shape == "counts":
+        return found.groupBy(EVENT_ID).agg(F.sum(MATCH_COUNT).alias(MATCH_COUNT))
+    before = F.sum(MATCH_COUNT).over(
+        Window.partitionBy(EVENT_ID).orderBy(MATCH_COUNT).rowsBetween(Window.unboundedPreceding, -1)
+    )
+    # A row holds at most MOST_IDS and each part begins within as many: no part has more than twice that.
+    part = F.floor(F.coalesce(before, F.lit(0)) / F.lit(MOST_IDS))
+    ids = F.flatten(F.collect_list(SUBSCRIPTION_IDS)).alias(SUBSCRIPTION_IDS)
+    parts = found.withColumn("_part", part).groupBy(EVENT_ID, "_part")
+    return parts.agg(ids, F.sum(MATCH_COUNT).alias(MATCH_COUNT)).drop("_part")

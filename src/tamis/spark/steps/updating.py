@@ -1,0 +1,117 @@
+"""Update: inserts, replacements and deletes as a new version; and the removal of what no version needs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
+
+from tamis.errors import OptionError, WriteConflict
+from tamis.spark.columns import EXPRESSION, ID
+from tamis.spark.running.failures import told
+from tamis.spark.steps.compaction import compact, needs_compaction
+from tamis.spark.steps.event_frames import check_batch
+from tamis.spark.steps.indexing import FOLDERS, Commit, entries, finish, subscriptions_of, write_segments
+from tamis.spark.versions.manifest import FOLDER, Entry, Manifest, latest, manifest_path, read_manifest, versions
+from tamis.spark.versions.storage import root_of, storage
+from tamis.spark.workers.building import MARKED, Mark, WriteIds
+
+__all__ = ["update", "vacuum"]
+
+_log = logging.getLogger("tamis.spark")
+
+
+def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
+    """A new version with the changes (`id`, `expression`): an expression inserts or replaces, null deletes.
+
+    New subscriptions become new segments; old segments stay as they are, with a list of the rows that are gone. A
+    change that cannot be read changes nothing: what its id had before stays. To delete an unknown id is no error.
+    When many updates have worn the index, a version that says the same in fewer segments follows (`compact`).
+    """
+    check_batch(changes, "update")
+    place = storage(path)
+    before = latest(place, writing=True)
+    if before is None:
+        raise OptionError(f"{path}: expected an index to update, found none")
+    known = subscriptions_of(changes)
+    found = known.schema[ID].dataType.simpleString()
+    if found != before.id_type:
+        raise OptionError(f"{path}: the index has ids of type {before.id_type}, the changes of type {found}")
+    built = write_segments(known.filter(F.col(EXPRESSION).isNotNull()), path, before)
+    fresh = entries(built)
+    with told():
+        lists = _write_deleted(known, path)
+        marks = _mark(changes, path, before, fresh, lists)
+    kept = tuple(one for one in (_marked(entry, marks) for entry in before.segments) if one is not None)
+    manifest = replace(before, version=before.version + 1, segments=(*kept, *fresh), rejected=(), rejected_count=0)
+    done = finish(place, path, manifest, built, strict=strict)
+    for name in lists:
+        place.delete(name)
+    fewer = before.subscriptions + sum(one.subscriptions for one in fresh) - manifest.subscriptions
+    if needs_compaction(manifest):
+        done = _compacted(path, done)
+    return done._replace(removed=fewer)
+
+
+def _compacted(path: str, done: Commit) -> Commit:
+    """The changes stand already: whoever writes at the same time may go first."""
+    try:
+        return compact(path)._replace(rejected=done.rejected)
+    except WriteConflict as error:
+        _log.info("%s: not compacted now: %s", path, error)
+        return done
+
+
+def _write_deleted(changes: DataFrame, path: str) -> tuple[str, ...]:
+    deleted = changes.filter(F.col(EXPRESSION).isNull() & F.col(ID).isNotNull()).select(ID)
+    return tuple(row.path for row in deleted.mapInArrow(WriteIds(root_of(path)), "path string").collect())
+
+
+def _mark(
+    changes: DataFrame, path: str, before: Manifest, fresh: tuple[Entry, ...], lists: tuple[str, ...]
+) -> dict[str, Row]:
+    if not before.segments or not (fresh or lists):
+        return {}
+    numbers = changes.sparkSession.range(len(before.segments))
+    mark = Mark(root_of(path), before, fresh, lists)
+    return {row.path: row for row in numbers.mapInArrow(mark, MARKED).collect()}
+
+
+def _marked(entry: Entry, marks: dict[str, Row]) -> Entry | None:
+    """The segment without what is gone; None if nothing is left of it."""
+    if entry.path not in marks:
+        return entry
+    mark = marks[entry.path]
+    left = entry.subscriptions - mark.removed_count
+    return replace(entry, removed=mark.removed, removed_count=mark.removed_count) if left else None
+
+
+def vacuum(path: str, *, keep: int = 1, min_age_hours: float = 24.0) -> int:
+    """Forget all but the last `keep` versions and delete every file that no kept version needs; the number deleted.
+
+    Files younger than `min_age_hours` stay: a build that is under way has written some that no manifest names yet.
+    A job that still matches against a version that goes will fail.
+    """
+    if keep < 1:
+        raise OptionError(f"expected to keep at least one version, found {keep}")
+    place = storage(path)
+    whole = latest(place)
+    if whole is None:
+        raise OptionError(f"{path}: expected an index, found none")
+    numbers = versions(place)
+    kept = [number for number in numbers if number <= whole.version][-keep:]
+    needed = {manifest_path(number) for number in kept}
+    for number in kept:
+        needed |= read_manifest(place, path, number).files()
+    latest_change = time.time() - min_age_hours * 3600
+    files = [
+        (f"{folder}/{name}", changed) for folder in (FOLDER, *FOLDERS) for name, changed in place.list(folder).items()
+    ]
+    # Manifests stand first, so that no version is left whose files are gone.
+    spare = [name for name, changed in files if name not in needed and changed <= latest_change]
+    for name in spare:
+        place.delete(name)
+    return len(spare)

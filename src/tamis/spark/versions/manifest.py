@@ -1,0 +1,152 @@
+"""The manifest: what a version of an index consists of, and how a version comes to be.
+
+    <index>/manifests/00000003.json     one per version; the last line is the checksum of the lines above
+    <index>/segments/…                  immutable files under names that never come twice
+    <index>/removed/…                   which rows of a segment are gone
+    <index>/rejected/…                  subscriptions that could not be read
+
+All other files are written first, the manifest last, under the next number and exclusively: whoever creates it has
+committed. A reader takes the highest manifest that is whole, so it sees all of a version or none of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import xxhash
+
+from tamis.errors import OptionError, SchemaError, SegmentError, WriteConflict
+from tamis.model import Schema
+from tamis.segments.compile.statistics import Statistics
+from tamis.spark.versions.storage import Storage
+
+__all__ = ["FOLDER", "Entry", "Manifest", "commit", "latest", "read_manifest", "versions"]
+
+FOLDER = "manifests"
+_FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A segment of a version, of `size` bytes. `keys` is the bitmap of what it can match at all (`routing`)."""
+
+    path: str
+    subscriptions: int
+    size: int
+    checksum: str
+    keys: bytes
+    removed: str | None = None
+    removed_count: int = 0
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A version of an index. `id_type` is Spark's type of the subscription ids."""
+
+    version: int
+    schema: Schema
+    id_type: str
+    segments: tuple[Entry, ...]
+    rejected: tuple[str, ...] = ()
+    rejected_count: int = 0
+    statistics: Mapping[str, Any] | None = None
+
+    @cached_property
+    def known(self) -> Statistics | None:
+        """What is known of events."""
+        return None if self.statistics is None else Statistics.from_json(self.statistics)
+
+    @property
+    def subscriptions(self) -> int:
+        return sum(one.subscriptions - one.removed_count for one in self.segments)
+
+    @property
+    def size(self) -> int:
+        return sum(one.size for one in self.segments)
+
+    def files(self) -> set[str]:
+        """All files that this version needs."""
+        removed = {one.removed for one in self.segments if one.removed is not None}
+        return {one.path for one in self.segments} | removed | set(self.rejected)
+
+
+def versions(storage: Storage) -> list[int]:
+    """The numbers of all manifests, whole or not, ascending."""
+    stems = [name.removesuffix(".json") for name in storage.list(FOLDER) if name.endswith(".json")]
+    return sorted(int(stem) for stem in stems if stem.isdigit())
+
+
+def manifest_path(version: int) -> str:
+    return f"{FOLDER}/{version:08d}.json"
+
+
+def latest(storage: Storage, *, writing: bool = False) -> Manifest | None:
+    """The highest version that is whole. A writer must not pass over one that is not: it may be about to be."""
+    for version in reversed(versions(storage)):
+        body = _whole(storage.read(manifest_path(version)))
+        if body is not None:
+            return _decode(body, manifest_path(version))
+        if writing:
+            message = f"version {version} is being written, or its writer died; vacuum removes it once it is old"
+            raise WriteConflict(message, manifest_path(version), version)
+    return None
+
+
+def read_manifest(storage: Storage, path: str, version: int | None = None) -> Manifest:
+    """A version, or the latest."""
+    known = versions(storage)
+    found = latest(storage) if version is None else None
+    if version is not None and version in known:
+        body = _whole(storage.read(manifest_path(version)))
+        if body is None:
+            raise SegmentError(f"the manifest of version {version} is damaged or cut short", path)
+        found = _decode(body, path)
+    if found is None:
+        there = f"there are {', '.join(map(str, known))}" if known else "there is no index"
+        wanted = "an index" if version is None else f"version {version}"
+        raise OptionError(f"{path}: expected {wanted}; {there}")
+    return found
+
+
+def commit(storage: Storage, path: str, manifest: Manifest) -> None:
+    """Make the version real, or `WriteConflict` if somebody else has made it."""
+    body = _encode(manifest)
+    if not storage.create(manifest_path(manifest.version), body + b"\n" + _checksum(body) + b"\n"):
+        message = f"somebody else committed version {manifest.version} meanwhile; look at it and try again"
+        raise WriteConflict(message, path, manifest.version)
+
+
+def _checksum(body: bytes) -> bytes:
+    return xxhash.xxh3_64_hexdigest(body).encode()
+
+
+def _whole(content: bytes) -> bytes | None:
+    body, _, checksum = content.removesuffix(b"\n").rpartition(b"\n")
+    return body if content.endswith(b"\n") and checksum == _checksum(body) else None
+
+
+def _encode(manifest: Manifest) -> bytes:
+    segments = [asdict(one) | {"keys": base64.b64encode(one.keys).decode()} for one in manifest.segments]
+    document = {one.name: getattr(manifest, one.name) for one in fields(manifest)}
+    document |= {"format": _FORMAT, "schema": manifest.schema.dumps(), "segments": segments}
+    return json.dumps(document, indent=1).encode()
+
+
+def _decode(body: bytes, path: str) -> Manifest:
+    document = json.loads(body)
+    found = document.pop("format", None)
+    if found != _FORMAT:
+        message = f"expected a manifest of format {_FORMAT}, found {found}: another Tamis wrote it; build it anew"
+        raise SegmentError(message, path)
+    try:
+        entries = [Entry(**(one | {"keys": base64.b64decode(one["keys"])})) for one in document["segments"]]
+        schema = Schema.loads(document["schema"])
+        manifest = Manifest(**(document | {"schema": schema, "segments": tuple(entries)}))
+    except (KeyError, SchemaError, TypeError, ValueError) as error:
+        raise SegmentError(f"expected a manifest, found one that cannot be read: {error}", path) from None
+    return replace(manifest, rejected=tuple(manifest.rejected))

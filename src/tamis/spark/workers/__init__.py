@@ -1,0 +1,1 @@
+"""What runs in executors: Arrow batches in, Arrow batches out."""

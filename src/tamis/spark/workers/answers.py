@@ -1,0 +1,170 @@
+"""What a worker does to match: events in, answers out, batch by batch, with the segments opened once per process.
+
+A batch is read once. Each segment is asked about those of its events that it may match (`routing`), in runs short
+enough that a wide answer is never held whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.batches.batch import Batch
+from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT
+from tamis.spark.versions.manifest import Entry, Manifest
+from tamis.spark.versions.routing import Router
+from tamis.spark.versions.storage import Root
+from tamis.spark.workers.building import open_entries
+from tamis.spark.workers.segment_store import Opened, read_batch
+from tamis.spark.workers.shapes import SegmentAnswer, counted, in_lists, in_pieces
+from tamis.spark.workers.tally import Tally
+
+__all__ = ["GROUP", "SHAPES", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
+
+GROUP = "group"
+_FIRST_RUN = 512
+_MOST_FOUND = 1 << 22
+"""Matches of a run of events, about: some 100 MB while they become arrays."""
+
+_SPARE = 0.2
+"""A segment is asked about the whole batch, unless so many of the events can be left out: choosing costs a little."""
+
+Longs = npt.NDArray[np.int64]
+Batches = Iterator[pa.RecordBatch]
+Groups = tuple[tuple[Entry, ...], ...]
+
+
+class _Asked(NamedTuple):
+    """A segment with the events that it is asked about: all of them, if `rows` is None."""
+
+    segment: Opened
+    batch: Batch
+    rows: Longs | None
+
+    def found(self) -> SegmentAnswer:
+        offsets, rows = self.segment.match(self.batch)
+        return SegmentAnswer(self.rows, offsets, self.segment.ids(rows))
+
+
+def _list_pieces(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
+    for one in asked:
+        yield from in_pieces(event_ids, one.found())
+
+
+def _list_whole(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
+    return in_lists(event_ids, [one.found() for one in asked])
+
+
+def _count(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
+    return counted(event_ids, [(one.rows, one.segment.count(one.batch)) for one in asked])
+
+
+SHAPES: dict[str, Callable[[pa.Array, list[_Asked]], Batches]] = {
+    "pieces": _list_pieces,  # a row per event and segment: to be exploded
+    "lists": _list_whole,  # a row per event
+    "counts": _count,
+}
+
+
+@lru_cache(16)
+def _router(groups: Groups) -> Router:
+    """A group lists what any of its segments lists."""
+    united = [np.bitwise_or.reduce([np.frombuffer(one.keys, np.uint8) for one in group]) for group in groups]
+    return Router([one.tobytes() for one in united])
+
+
+@dataclass(frozen=True)
+class _Matching:
+    """How to answer: an index, a shape, and where to count."""
+
+    root: Root
+    manifest: Manifest
+    shape: str
+    tally: Tally | None = None
+
+    def answer(self, entries: tuple[Entry, ...], events: pa.RecordBatch) -> Batches:
+        """Runs of a batch: the first tells how long the next may be."""
+        first, length, found = 0, _FIRST_RUN, 0
+        while first < len(events):
+            run = events.slice(first, length)
+            asked = self._asked(entries, read_batch(run.column(EVENT), run.column(EVENT_ID), self.manifest.schema))
+            matches = 0
+            for answer in SHAPES[self.shape](run.column(EVENT_ID), asked):
+                matches += int(answer.column(MATCH_COUNT).to_numpy().sum())
+                yield answer
+            if self.tally is not None:
+                pairs = sum(one.batch.size for one in asked)
+                self.tally.add(0, matches, pairs, len(entries) * len(run) - pairs)
+            first, found = first + len(run), found + matches
+            length = len(events) if self.shape == "counts" else max(16, _MOST_FOUND * first // max(found, 1))
+
+    def _asked(self, entries: tuple[Entry, ...], batch: Batch) -> list[_Asked]:
+        if not entries:
+            return []
+        routes = _router(tuple((one,) for one in entries)).routes(batch)
+        chosen = [(entry, np.flatnonzero(routes[:, at])) for at, entry in enumerate(entries) if routes[:, at].any()]
+        opened = open_entries(self.root, self.manifest, [entry for entry, _ in chosen])
+        return [
+            _Asked(segment, batch, None)
+            if len(rows) > (1 - _SPARE) * batch.size
+            else _Asked(segment, batch.select(rows), rows)
+            for segment, (_, rows) in zip(opened, chosen, strict=True)
+        ]
+
+
+# -- the two plans ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatchEverywhere(_Matching):
+    """Every task has all segments; events alone are partitioned."""
+
+    __name__: str = field(default="tamis_match", kw_only=True)  # shown by Spark's explain
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            yield from self.answer(self.manifest.segments, batch)
+            if self.tally is not None:
+                self.tally.add(len(batch))
+
+
+@dataclass(frozen=True)
+class RouteToGroups:
+    """Events → a copy for each group of segments that may match them, marked with its number."""
+
+    manifest: Manifest
+    groups: Groups
+    tally: Tally | None = None
+    __name__: str = "tamis_route"
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            if len(batch) and self.groups:
+                read = read_batch(batch.column(EVENT), batch.column(EVENT_ID), self.manifest.schema)
+                routes = _router(self.groups).routes(read)
+                rows, groups = np.nonzero(routes)
+                if self.tally is not None:
+                    self.tally.add(len(batch), skipped=int(((~routes).sum(axis=0) * [*map(len, self.groups)]).sum()))
+                sent = batch.take(pa.array(rows))
+                yield sent.append_column(GROUP, pa.array(groups.astype(np.int32)))
+
+
+@dataclass(frozen=True)
+class MatchGroups(_Matching):
+    """Every task has the segments of the groups that its events were sent to."""
+
+    groups: Groups = field(kw_only=True)
+    __name__: str = field(default="tamis_match_groups", kw_only=True)
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            numbers = batch.column(GROUP).to_numpy()
+            for number in np.unique(numbers):
+                part = batch.take(pa.array(np.flatnonzero(numbers == number)))
+                yield from self.answer(self.groups[number], part)

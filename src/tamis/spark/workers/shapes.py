@@ -1,0 +1,106 @@
+"""The shapes of an answer: rows of ids and counts, from what segments found, as Arrow batches of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.spark.columns import EVENT_ID, MATCH_COUNT, SUBSCRIPTION_IDS
+
+__all__ = ["MOST_IDS", "SegmentAnswer", "counted", "in_lists", "in_pieces"]
+
+MOST_IDS = 65_536
+"""Ids in one row of a wide answer, and about as many in one Arrow batch: a bound on what is built at once."""
+
+_LONG_RUN = 24
+"""Ids per event and segment from which on copying them run by run is quicker."""
+
+Longs = npt.NDArray[np.int64]
+Batches = Iterator[pa.RecordBatch]
+
+
+class SegmentAnswer(NamedTuple):
+    """A segment's answer: event `rows[i]` (or `i`, if None) matched the ids from `offsets[i]` to `offsets[i + 1]`."""
+
+    rows: Longs | None
+    offsets: Longs
+    ids: pa.Array
+
+
+def in_pieces(event_ids: pa.Array, one: SegmentAnswer) -> Batches:
+    """A row per event that matched; more than `MOST_IDS` ids go on in further rows."""
+    counts = np.diff(one.offsets)
+    pieces = -(-counts // MOST_IDS)
+    owners = np.repeat(np.arange(len(counts)), pieces)
+    nth = np.arange(len(owners)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    starts = one.offsets[owners] + nth * MOST_IDS
+    bounds = np.append(starts, one.offsets[-1:])
+    events = event_ids.take(pa.array(owners if one.rows is None else one.rows[owners]))
+    kind = pa.list_(pa.field("element", one.ids.type, nullable=False))
+    # Rows are put together until a batch holds about `MOST_IDS` ids.
+    cuts = [0, *(np.flatnonzero(np.diff(bounds[:-1] // MOST_IDS)) + 1).tolist(), len(owners)]
+    for first, last in pairwise(cuts):
+        if first < last:
+            edges = bounds[first : last + 1]
+            ids = one.ids.slice(edges[0], edges[-1] - edges[0])
+            lists = pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), ids, type=kind)
+            columns = [events.slice(first, last - first), lists, pa.array(np.diff(edges))]
+            yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_IDS, MATCH_COUNT])
+
+
+def in_lists(event_ids: pa.Array, found: Sequence[SegmentAnswer]) -> Batches:
+    """The same for several segments together: a row per event, whichever of them matched."""
+    if len(found) == 1:
+        return in_pieces(event_ids, found[0])
+    totals = np.zeros(len(event_ids), np.int64)
+    for one in found:
+        totals[_all(one.rows)] += np.diff(one.offsets)
+    offsets = np.concatenate([[0], np.cumsum(totals)])
+    return in_pieces(event_ids, SegmentAnswer(None, offsets, _gathered(found, offsets)))
+
+
+def _all(rows: Longs | None) -> Longs | slice:
+    return slice(None) if rows is None else rows
+
+
+def _gathered(found: Sequence[SegmentAnswer], offsets: Longs) -> pa.Array:
+    """The ids of all, event by event: each segment's go behind those of the segments before it.
+
+    Integers are moved at once; of strings the order is, and they follow it.
+    """
+    whole = all(pa.types.is_integer(one.ids.type) for one in found)
+    moved, filled, first = np.empty(int(offsets[-1]), np.int64), offsets[:-1].copy(), 0
+    for one in found:
+        source = one.ids.to_numpy() if whole else np.arange(first, first + len(one.ids))
+        counts, rows = np.diff(one.offsets), _all(one.rows)
+        _move(source, one.offsets, counts, moved, filled[rows])
+        filled[rows] += counts
+        first += len(one.ids)
+    return pa.array(moved) if whole else pa.concat_arrays([one.ids for one in found]).take(pa.array(moved))
+
+
+def _move(source: Longs, offsets: Longs, counts: Longs, moved: Longs, places: Longs) -> None:
+    """Each event's run of the source to its place: run by run, unless the runs are so short that this costs more."""
+    matched = np.flatnonzero(counts)
+    if len(source) < _LONG_RUN * len(matched):
+        moved[np.repeat(places - offsets[:-1], counts) + np.arange(len(source))] = source
+        return
+    for place, first, count in zip(
+        places[matched].tolist(), offsets[matched].tolist(), counts[matched].tolist(), strict=True
+    ):
+        moved[place : place + count] = source[first : first + count]
+
+
+def counted(event_ids: pa.Array, found: Sequence[tuple[Longs | None, Longs]]) -> Batches:
+    """A row per event that matched anything, without the ids."""
+    totals = np.zeros(len(event_ids), np.int64)
+    for rows, counts in found:
+        totals[_all(rows)] += counts
+    matched = np.flatnonzero(totals)
+    columns = [event_ids.take(pa.array(matched)), pa.array(totals[matched])]
+    yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, MATCH_COUNT])

@@ -1,0 +1,69 @@
+"""Answers of several segments become rows: all ids, each with its event, in batches of bounded size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tamis.spark.workers import shapes
+from tamis.spark.workers.shapes import SegmentAnswer, counted, in_lists, in_pieces
+
+EVENTS = 50
+
+
+def draw(seed: int, most: int, kind: pa.DataType) -> tuple[list[SegmentAnswer], dict[str, list[object]]]:
+    """Three segments, of which one was asked about all events; and what each event matched."""
+    random = np.random.default_rng(seed)
+    found, wanted, next_id = [], {f"e{row}": [] for row in range(EVENTS)}, 0
+    for asked in (None, np.flatnonzero(random.random(EVENTS) < 0.4), np.arange(0, EVENTS, 7)):
+        rows = np.arange(EVENTS) if asked is None else asked
+        counts = random.integers(0, most, len(rows)) * (random.random(len(rows)) < 0.8)
+        ids = pa.array(range(next_id, next_id + int(counts.sum()))).cast(kind)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        for at, row in enumerate(rows.tolist()):
+            wanted[f"e{row}"] += ids[offsets[at] : offsets[at + 1]].to_pylist()
+        found.append(SegmentAnswer(asked, offsets, ids))
+        next_id += len(ids)
+    return found, {event: ids for event, ids in wanted.items() if ids}
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+@pytest.mark.parametrize("most", [1, 3, 200])
+@pytest.mark.parametrize("seed", range(5))
+def test_lists_have_every_id_once_and_an_event_one_row(kind: pa.DataType, most: int, seed: int) -> None:
+    found, wanted = draw(seed, most, kind)
+    event_ids = pa.array([f"e{row}" for row in range(EVENTS)])
+
+    rows = [row for batch in in_lists(event_ids, found) for row in batch.to_pylist()]
+    counts = [row for batch in counted(event_ids, [(one.rows, np.diff(one.offsets)) for one in found])
+              for row in batch.to_pylist()]  # fmt: skip
+
+    assert {row["event_id"]: row["subscription_ids"] for row in rows} == wanted
+    assert len(rows) == len(wanted)
+    assert all(row["match_count"] == len(row["subscription_ids"]) for row in rows)
+    assert {row["event_id"]: row["match_count"] for row in counts} == {one: len(ids) for one, ids in wanted.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_row_and_no_batch_holds_more_than_the_bound(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapes, "MOST_IDS", 30)
+    found, wanted = draw(seed, 200, pa.int64())
+    event_ids = pa.array([f"e{row}" for row in range(EVENTS)])
+
+    together = list(in_lists(event_ids, found))
+    apart = [batch for one in found for batch in in_pieces(event_ids, one)]
+
+    for batches in (together, apart):
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        assert max(len(row["subscription_ids"]) for row in rows) == 30
+        assert max(sum(row["match_count"] for row in batch.to_pylist()) for batch in batches) < 60
+        listed = sorted((row["event_id"], id) for row in rows for id in row["subscription_ids"])
+        assert listed == sorted((event, id) for event, ids in wanted.items() for id in ids)
+
+
+def test_nothing_found_is_no_row() -> None:
+    event_ids = pa.array([1, 2])
+
+    assert list(in_lists(event_ids, [])) == []
+    assert [len(batch) for batch in counted(event_ids, [])] == [0]
