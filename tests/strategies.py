@@ -286,7 +286,7 @@ def make_test(dice: Dice, schema: Schema, name: str) -> str:
     partners = _partners(schema, name)
     ways = [_compare, _compare, _compare, _in, _contains, _presence]
     ways += [_between] if domain.ordered else []
-    ways += [_starts] if isinstance(domain, String | Untyped) else []
+    ways += [_text_test] if isinstance(domain, String | Untyped) else []
     way = dice.roll(len(ways) + bool(partners))
     if way < len(ways):
         return f"{left} {ways[way](dice, domain)}"
@@ -321,8 +321,8 @@ def _between(dice: Dice, domain: Domain) -> str:
     return f"{dice.one(('between', 'not between'))} {low} and {high}"
 
 
-def _starts(dice: Dice, domain: Domain) -> str:
-    return f"{dice.one(('starts with', 'not starts with'))} {_quoted(dice.one(STRINGS))}"
+def _text_test(dice: Dice, domain: Domain) -> str:
+    return f"{dice.one(('starts with', 'not starts with', 'ends with', 'not ends with'))} {_quoted(dice.one(STRINGS))}"
 
 
 def make_constant(dice: Dice, domain: Domain, *, booleans: bool = True) -> str:

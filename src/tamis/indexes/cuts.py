@@ -14,7 +14,8 @@ import math
 from typing import TypeAlias
 
 from tamis.indexes.base import Key, double
-from tamis.model import Operator
+from tamis.model import OPERATORS, Operator, regions
+from tamis.model.regions import admitted, outside
 
 __all__ = ["HIGHEST", "LOWEST", "Cut", "Interval", "before", "intervals", "number"]
 
@@ -36,16 +37,11 @@ def number(cut: Cut) -> float:
 
 def intervals(operator: Operator, key: Key) -> tuple[Interval, ...]:
     """One interval, or the two of `!=`."""
-    start, end = (0, key, 0), (0, key, 1)
-    match operator:
-        case Operator.EQ:
-            return ((start, end),)
-        case Operator.LT:
-            return ((LOWEST, start),)
-        case Operator.LE:
-            return ((LOWEST, end),)
-        case Operator.GT:
-            return ((end, HIGHEST),)
-        case Operator.GE:
-            return ((start, HIGHEST),)
-    return (LOWEST, start), (end, HIGHEST)
+    inside = admitted(operator, [key])
+    assert inside is not None, "an index holds the six comparisons alone"
+    found = outside(inside) if OPERATORS[operator].negated else inside
+    return tuple((_cut(one.start, LOWEST), _cut(one.end, HIGHEST)) for one in found)
+
+
+def _cut(end: regions.Cut | None, unbounded: Cut) -> Cut:
+    return unbounded if end is None else (0, end.data, int(end.after))

@@ -6,9 +6,9 @@ negated    := 'not' negated | '(' expression ')' | test
 test       := attribute ( comparison operand
                         | 'not'? 'in' '(' operand (',' operand)* ')'
                         | 'not'? 'between' operand 'and' operand
-                        | 'not'? 'starts' 'with' operand
-                        | 'not'? 'contains' operand
+                        | 'not'? worded operand
                         | 'is' 'not'? ('missing' | 'present') )
+worded     := 'contains' | 'starts' 'with' | 'ends' 'with'
 attribute  := word | "name" | `name` | '@' (word | "name" | `name`)
 operand    := number | 'string' | 'true' | 'false' | 'timestamp' 'string' | word | attribute
 """
@@ -19,15 +19,26 @@ from dataclasses import dataclass
 
 from tamis.errors import LanguageError, LimitError
 from tamis.language.tokens import Token, tokenize
-from tamis.model import Operator
+from tamis.model import OPERATORS, Operator
 from tamis.model.domains import hint
+from tamis.model.operators import Shape
 
 __all__ = ["MAX_DEPTH", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
 
 MAX_DEPTH = 64
 """Parentheses and `not` inside one another."""
 
-_WORDED = ("in", "between", "starts with", "contains", "is missing", "is present", "not in", "not contains")
+_WORDED = {
+    tuple(operator.value.split()): operator
+    for operator, row in OPERATORS.items()
+    if operator.value[0].isalpha()
+    and not row.negated
+    and row.shape is not Shape.PRESENCE
+    and operator is not Operator.IN
+}
+"""Operators that are words with one constant behind them. They are told by their place: `ends < 5` is an attribute."""
+
+_HINTS = ("in", "between", "is missing", "is present", "not in", *map(" ".join, _WORDED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +189,27 @@ class _Parser:
     def worded(self, attribute: str, column: int, negative: bool) -> Syntax:
         if self.take("keyword", "in"):
             return Test(attribute, Operator.IN, self.list(), column)
-        if self.take("keyword", "contains"):
-            return Test(attribute, Operator.CONTAINS, (self.operand(),), column)
-        if self.take("keyword", "starts"):
-            self.need("keyword", "with", "'with'")
-            return Test(attribute, Operator.STARTS, (self.operand(),), column)
+        for words, operator in _WORDED.items():
+            if self.take_word(words[0]):
+                for word in words[1:]:
+                    self.need("keyword", word, repr(word))
+                return Test(attribute, operator, (self.operand(),), column)
         if self.take("keyword", "between"):
             low = self.operand()
             self.need("keyword", "and", "'and' and the upper bound")
             high = self.operand()
             bounds = Test(attribute, Operator.GE, (low,), column), Test(attribute, Operator.LE, (high,), column)
             return Group(True, bounds)
-        near = hint(self.token.text, _WORDED) if self.token.kind == "word" else ""
-        raise self.fail("'in', 'between', 'starts with' or 'contains'" if negative else "an operator", near)
+        near = hint(self.token.text, _HINTS) if self.token.kind == "word" else ""
+        after_not = ", ".join(map(repr, ("in", "between", *map(" ".join, _WORDED))))
+        raise self.fail(" or ".join(after_not.rsplit(", ", 1)) if negative else "an operator", near)
+
+    def take_word(self, word: str) -> bool:
+        """A word of an operator, in whatever case, be it a keyword everywhere or only here."""
+        token = self.token
+        taken = token.kind in ("keyword", "word") and token.text.lower() == word
+        self.at += taken
+        return taken
 
     def list(self) -> tuple[Operand, ...]:
         self.need("mark", "(", "'(' and a list of constants")

@@ -6,64 +6,42 @@
     name starts with 'a' and name <= 'a'          →  name = 'a'
     name < 'ac' and not name starts with 'ab'     →  name < 'ab'
 
-The strings with a prefix lie between it and the least string past them all, so that prefixes, bounds and negated
-prefixes meet on one line. An end of an interval is a *cut*: the place just before a value, or just after it.
+What each comparison admits is its region (`model.regions`); here regions of one attribute meet, and what is left is put
+in words again.
 """
 
 from __future__ import annotations
 
 from functools import reduce
-from typing import Final, NamedTuple
+from typing import Final
 
-from tamis.model import TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
+from tamis.model import OPERATORS, TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
+from tamis.model.operators import Needs, Shape
+from tamis.model.regions import ALL, Cut, Data, Interval, admitted, prefix_range
 from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
 
-__all__ = ["HOLES", "NEVER", "POINTS", "Cut", "Interval", "one_of", "prefix_range", "simplify_interval", "without"]
+__all__ = ["NEVER", "is_hole", "is_point", "one_of", "simplify_interval", "without"]
 
 _O = Operator
 NEVER: Final = None
-POINTS = (_O.EQ, _O.IN)
-HOLES = (_O.NE, _O.NOT_IN)
 _LOW = (_O.GE, _O.GT)
 _HIGH = (_O.LT, _O.LE)
-_ENDS = frozenset(_LOW + _HIGH)
-
-_Data = int | float | str
 
 
-class Cut(NamedTuple):
-    """A place on the line: just before `data`, or just after it. Cuts compare as tuples do."""
+def is_point(test: Predicate) -> bool:
+    """Whether it lists the values that pass,"""
+    row = OPERATORS[test.operator]
+    return row.shape is Shape.POINTS and not row.negated
 
-    data: _Data
-    after: bool
+
+def is_hole(test: Predicate) -> bool:
+    """or those that do not."""
+    row = OPERATORS[test.operator]
+    return row.shape is Shape.POINTS and row.negated
 
 
-class Interval(NamedTuple):
-    """The values between two cuts; None is no end."""
-
-    start: Cut | None
-    end: Cut | None
-
-    def meet(self, other: Interval) -> Interval:
-        starts = [cut for cut in (self.start, other.start) if cut is not None]
-        ends = [cut for cut in (self.end, other.end) if cut is not None]
-        return Interval(max(starts, default=None), min(ends, default=None))
-
-    def has(self, data: _Data) -> bool:
-        return (self.start is None or self.start <= (data, False)) and (self.end is None or (data, True) <= self.end)
-
-    def holds_after(self, cut: Cut | None) -> bool:
-        """Whether what comes just after the cut is inside."""
-        return cut is not None and (self.start is None or self.start <= cut) and (self.end is None or cut < self.end)
-
-    def holds_before(self, cut: Cut | None) -> bool:
-        """Whether what comes just before the cut is inside; None is the far end."""
-        if cut is None:
-            return self.end is None
-        return (self.start is None or self.start < cut) and (self.end is None or cut <= self.end)
-
-    def empty(self) -> bool:
-        return self.start is not None and self.end is not None and self.end <= self.start
+def _is_bound(test: Predicate) -> bool:
+    return OPERATORS[test.operator].needs is Needs.ORDER
 
 
 def one_of(attribute: str, values: list[Value]) -> Predicate:
@@ -83,7 +61,7 @@ def without(attribute: str, values: list[Value]) -> list[Predicate]:
 def simplify_interval(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
     """The fewest comparisons that say the same; the tests' constants are all of one kind, and not boolean."""
     operator = TOTAL.get(tests[0].operator, tests[0].operator)
-    if len(tests) == 1 and operator in _ENDS and _line(domain, tests[0].constants[0].kind) == (None, None):
+    if len(tests) == 1 and _is_bound(tests[0]) and _line(domain, tests[0].constants[0].kind) == (None, None):
         return [Predicate(attribute, operator, tests[0].operand)]  # no other to meet, no end to fall off; most are such
     return _Tests(attribute, domain, tests).simplify()
 
@@ -105,11 +83,11 @@ class _Tests:
         self.mixed = domain.kind is None
         self.line = _line(domain, self.kind)
         self.around = reduce(Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
-        self.holes = {value.data for test in self.tests if test.operator in HOLES for value in test.constants}
+        self.holes = {value.data for test in self.tests if is_hole(test) for value in test.constants}
         self.gone = _widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
 
     def simplify(self) -> list[Predicate] | None:
-        points = [set(test.constants) for test in self.tests if test.operator in POINTS]
+        points = [set(test.constants) for test in self.tests if is_point(test)]
         if points:
             left = [value for value in set.intersection(*points) if self.has(self.around, value.data)]
             return [one_of(self.attribute, sorted(left))] if left else NEVER
@@ -120,13 +98,13 @@ class _Tests:
             return [self.predicate(_O.EQ, inner.start.data)]
         return self.spelt(inner)
 
-    def predicate(self, operator: Operator, data: _Data) -> Predicate:
+    def predicate(self, operator: Operator, data: Data) -> Predicate:
         return Predicate(self.attribute, operator, Value(self.kind, data))
 
-    def has(self, interval: Interval, data: _Data) -> bool:
+    def has(self, interval: Interval, data: Data) -> bool:
         return interval.has(data) and data not in self.holes and not self.is_gone(data)
 
-    def is_gone(self, data: _Data) -> bool:
+    def is_gone(self, data: Data) -> bool:
         return isinstance(data, str) and data.startswith(self.gone)
 
     def trimmed(self) -> Interval:
@@ -148,7 +126,7 @@ class _Tests:
 
     def spelt(self, inner: Interval) -> list[Predicate]:
         """The interval as predicates. An end that no bound set is not moved: what is taken out there stays a hole."""
-        bounds = [(test, _admitted(test, self.whole)) for test in self.tests if test.operator in _ENDS]
+        bounds = [(test, _admitted(test, self.whole)) for test in self.tests if _is_bound(test)]
         start = inner.start if any(one.start == self.around.start for _, one in bounds) else self.around.start
         end = inner.end if any(one.end == self.around.end for _, one in bounds) else self.around.end
         shown = Interval(start, end)
@@ -190,27 +168,17 @@ def _line(domain: Domain, kind: Kind) -> Interval:
 
 
 def _admitted(test: Predicate, whole: bool) -> Interval:
-    """The interval of one bound or prefix. After n is before n + 1 where values can be counted."""
-    data = test.constants[0].data
-    if test.operator is _O.STARTS:
-        return prefix_range(str(data))
-    if test.operator in _LOW:
-        after = test.operator is _O.GT
-        return Interval(Cut(int(data) + after, False) if whole else Cut(data, after), None)
-    if test.operator in _HIGH:
-        after = test.operator is _O.LE
-        return Interval(None, Cut(int(data) - (not after), True) if whole else Cut(data, after))
-    return Interval(None, None)
-
-
-def prefix_range(prefix: str) -> Interval:
-    """The strings with this prefix; nothing comes after those of the highest code point alone."""
-    base = prefix.rstrip("\U0010ffff")
-    if not base:
-        return Interval(Cut(prefix, False), None)
-    last = ord(base[-1])
-    past = base[:-1] + chr(0xE000 if last == 0xD7FF else last + 1)  # surrogates are no text
-    return Interval(Cut(prefix, False), Cut(past, False))
+    """The interval of one bound or prefix; all values where points or holes are told. After n is before n + 1 where
+    values can be counted."""
+    row = OPERATORS[test.operator]
+    inside = admitted(test.operator, [value.data for value in test.constants])
+    if row.shape is Shape.POINTS or row.negated or inside is None:
+        return ALL
+    ((start, end),) = inside
+    if whole:
+        start = None if start is None else Cut(int(start.data) + start.after, False)
+        end = None if end is None else Cut(int(end.data) - (not end.after), True)
+    return Interval(start, end)
 
 
 def _widest(prefixes: set[str]) -> tuple[str, ...]:

@@ -11,25 +11,11 @@ pair meet in the intersection.
 from __future__ import annotations
 
 from tamis.language.intervals import NEVER
-from tamis.model import MIRROR, Domain, Finite, Kind, Operator, Predicate, Reference, Schema
+from tamis.model import MIRROR, OPERATORS, Domain, Finite, Kind, Operator, Predicate, Reference, Schema
 
 __all__ = ["partner", "simplify_links"]
 
-_O = Operator
-
-# < = >  as written; | neither, as a partial order allows; b and d booleans, equal and different, which have no order.
-_RELATIONS = {
-    _O.EQ: frozenset("=b"),
-    _O.NE: frozenset("<>|d"),
-    _O.LT: frozenset("<"),
-    _O.LE: frozenset("<="),
-    _O.GT: frozenset(">"),
-    _O.GE: frozenset(">="),
-    _O.NOT_LT: frozenset("=>|"),
-    _O.NOT_LE: frozenset(">|"),
-    _O.NOT_GT: frozenset("<=|"),
-    _O.NOT_GE: frozenset("<|"),
-}
+_RELATIONS = {operator: frozenset(row.relations) for operator, row in OPERATORS.items() if row.relations}
 
 
 def partner(link: Predicate) -> str:

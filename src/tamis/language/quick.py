@@ -11,12 +11,13 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from tamis.language.tokens import KEYWORDS, MAX_CHARACTERS
-from tamis.model import Integer, Number, Schema, String, Untyped
+from tamis.model import Integer, Number, Operator, Schema, String, Untyped
 
 __all__ = ["QuickCheck"]
 
+_SYMBOLS = "|".join(sorted((operator.value for operator in Operator if not operator.value[0].isalpha()), reverse=True))
 _TEST = re.compile(
-    r"\s*([A-Za-z_]\w*)\s*(<=|>=|!=|=|<|>)\s*(?:([0-9]{1,18})|'([^']*)')(?:\s+(and)(?=\s+\S)|\s*\Z)",
+    rf"\s*([A-Za-z_]\w*)\s*({_SYMBOLS})\s*(?:([0-9]{{1,18}})|'([^']*)')(?:\s+(and)(?=\s+\S)|\s*\Z)",
     re.ASCII | re.IGNORECASE,
 )
 

@@ -6,14 +6,14 @@ import math
 
 from tamis.errors import LanguageError
 from tamis.language.grammar import Operand, Test
-from tamis.model import Domain, Finite, Kind, Operator, Predicate, Reference, Schema, String, Untyped, Value
+from tamis.model import OPERATORS, Domain, Finite, Kind, Operator, Predicate, Reference, Schema, String, Untyped, Value
 from tamis.model.domains import hint
+from tamis.model.operators import Needs
 from tamis.model.values import ValueRefused, show_raw, timestamp
 
 __all__ = ["Resolver"]
 
 _O = Operator
-_ORDER = frozenset({_O.LT, _O.LE, _O.GT, _O.GE})
 
 
 class Resolver:
@@ -38,10 +38,11 @@ class Resolver:
         if name is not None:
             return self.reference(test, operand, domain, name)
         value = self.constant(test, domain, operand)
-        if test.operator in _ORDER and value.kind is Kind.BOOLEAN:
-            raise self.fail(f"{test.operator.value!r} needs an order, and booleans have none", operand.column)
-        if test.operator is _O.STARTS and value.kind is not Kind.STRING:
-            raise self.fail(f"'starts with' needs a string, found {show_raw(value.data)}", operand.column)
+        needs, word = OPERATORS[test.operator].needs, test.operator.value
+        if needs is Needs.ORDER and value.kind is Kind.BOOLEAN:
+            raise self.fail(f"{word!r} needs an order, and booleans have none", operand.column)
+        if needs is Needs.TEXT and value.kind is not Kind.STRING:
+            raise self.fail(f"{word!r} needs a string, found {show_raw(value.data)}", operand.column)
         return Predicate(test.attribute, test.operator, value)
 
     def domain(self, attribute: str, column: int) -> Domain:
@@ -52,14 +53,13 @@ class Resolver:
         return domain
 
     def check_operator(self, test: Test, domain: Domain) -> None:
-        if test.operator in _ORDER and not domain.ordered:
-            symbol, name = test.operator.value, show_raw(test.attribute)
+        needs, word, name = OPERATORS[test.operator].needs, test.operator.value, show_raw(test.attribute)
+        if needs is Needs.ORDER and not domain.ordered:
             raise self.fail(
-                f"{symbol!r} needs an order, and the {domain.type} attribute {name} has none", test.operands[0].column
+                f"{word!r} needs an order, and the {domain.type} attribute {name} has none", test.operands[0].column
             )
-        if test.operator is _O.STARTS and not isinstance(domain, String | Untyped):
-            name = show_raw(test.attribute)
-            raise self.fail(f"'starts with' needs a string attribute, and {name} is {domain.type}", test.column)
+        if needs is Needs.TEXT and not isinstance(domain, String | Untyped):
+            raise self.fail(f"{word!r} needs a string attribute, and {name} is {domain.type}", test.column)
 
     def members(self, test: Test, domain: Domain) -> tuple[Value, ...]:
         values: dict[Value, None] = {}
@@ -79,7 +79,7 @@ class Resolver:
         """The attribute an operand means, or None where it is a constant."""
         if operand.kind == "reference":
             return operand.text
-        if operand.kind != "word" or test.operator in (_O.CONTAINS, _O.STARTS):
+        if operand.kind != "word" or not OPERATORS[test.operator].relations:
             return None
         if isinstance(domain, Untyped):
             word = operand.text if len(operand.text) <= 40 else "…"
@@ -101,14 +101,14 @@ class Resolver:
     def reference(self, test: Test, operand: Operand, domain: Domain, name: str) -> Predicate:
         other = self.domain(name, operand.column)
         mine, theirs = show_raw(test.attribute), show_raw(name)
-        if test.operator in (_O.CONTAINS, _O.STARTS):
+        if not OPERATORS[test.operator].relations:
             raise self.fail(f"{test.operator.value!r} takes a constant, found the attribute {theirs}", operand.column)
         if name == test.attribute:
             raise self.fail(f"the attribute {theirs} is compared with itself", operand.column)
         if None not in (domain.kind, other.kind) and domain.kind is not other.kind:
             raise self.fail(f"{mine} is {domain.type} and {theirs} is {other.type}: they never compare", operand.column)
         named = isinstance(domain, Finite) or isinstance(other, Finite)
-        if test.operator in _ORDER and (not other.ordered or (named and domain != other)):
+        if OPERATORS[test.operator].needs is Needs.ORDER and (not other.ordered or (named and domain != other)):
             raise self.fail(f"{mine} and {theirs} have no order in common", operand.column)
         return Predicate(test.attribute, test.operator, Reference(name))
 

@@ -11,16 +11,15 @@ order are the matter of `intervals`; named values and booleans, which are sets, 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from tamis.language.intervals import HOLES, NEVER, POINTS, one_of, simplify_interval, without
-from tamis.model import COMPLEMENT, Domain, Finite, Kind, Operator, Predicate, Value
+from tamis.language.intervals import NEVER, is_hole, is_point, one_of, simplify_interval, without
+from tamis.language.suffixes import simplify_suffixes
+from tamis.model import Domain, Finite, Kind, Operator, Predicate, Value, compare
+from tamis.model.regions import Names, has_truth, names_of
 
 __all__ = ["NEVER", "admitted_names", "simplify_comparisons"]
 
 _O = Operator
-_BELOW = (_O.LT, _O.LE)
-_NOT = (_O.NOT_LT, _O.NOT_LE, _O.NOT_GT, _O.NOT_GE)
 
 _FEW = 64
 """Up to so many names a merged constraint is written out as `in (…)`."""
@@ -43,11 +42,35 @@ def simplify_comparisons(attribute: str, domain: Domain, tests: list[Predicate])
         return _simplify_names(attribute, domain, tests)
     if kind is Kind.BOOLEAN:
         return _simplify_booleans(attribute, domain, tests)
+    if any(map(has_truth, tests)):
+        return _simplify_with_truths(attribute, domain, tests)
     return simplify_interval(attribute, domain, tests)
 
 
+def _simplify_with_truths(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
+    """Tests that no interval tells are merged among themselves, and decide which of listed values are left."""
+    truths = simplify_suffixes(attribute, [test for test in tests if has_truth(test)])
+    others = [test for test in tests if not has_truth(test)]
+    if truths is NEVER:
+        return NEVER
+    bounds = others + truths.as_bounds
+    merged = simplify_interval(attribute, domain, bounds) if bounds else []
+    if merged is NEVER:
+        return NEVER
+    if not any(map(is_point, merged)):
+        some_text = Predicate(attribute, _O.GE, Value(Kind.STRING, ""))  # which a suffix says already
+        return [test for test in merged if test != some_text or not truths.left] + truths.left
+    (points,) = merged
+    left = [value for value in points.constants if all(_holds(domain, test, value) for test in truths.left)]
+    return [one_of(attribute, left)] if left else NEVER
+
+
+def _holds(domain: Domain, test: Predicate, value: Value) -> bool:
+    return compare(domain, test.operator, value, test.constants[0])
+
+
 def _simplify_booleans(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
-    admitted = _meet(_listed(test) for test in tests)
+    admitted = _meet(Names(is_point(test), frozenset(value.data for value in test.constants)) for test in tests)
     left = [Value(Kind.BOOLEAN, truth) for truth in (False, True) if admitted.has(truth)]
     if not left:
         return NEVER
@@ -56,71 +79,47 @@ def _simplify_booleans(attribute: str, domain: Domain, tests: list[Predicate]) -
     return [one_of(attribute, left)]
 
 
-class _Set(NamedTuple):
-    """A set of values told by what is inside or by what is outside: a large hierarchy is never written out."""
-
-    inside: bool
-    listed: frozenset[object]
-
-    def has(self, data: object) -> bool:
-        return (data in self.listed) is self.inside
-
-    def size(self, domain: Finite) -> int:
-        return len(self.listed) if self.inside else _size(domain) - len(self.listed)
+def _count(domain: Finite, names: Names) -> int:
+    return len(names.listed) if names.inside else _size(domain) - len(names.listed)
 
 
 def _size(domain: Finite) -> int:
     return len(domain.names) + (_MORE if domain.grows else 0)
 
 
-def _meet(sets: Iterable[_Set]) -> _Set:
+def _meet(sets: Iterable[Names]) -> Names:
     inner: list[frozenset[object]] = []
     outer: list[frozenset[object]] = []
     for one in sets:
         (inner if one.inside else outer).append(one.listed)
     if not inner:
-        return _Set(False, frozenset[object]().union(*outer))
+        return Names(False, frozenset[object]().union(*outer))
     least = min(inner, key=len)
-    return _Set(True, least.intersection(*inner).difference(*outer))
+    return Names(True, least.intersection(*inner).difference(*outer))
 
 
-def _listed(test: Predicate) -> _Set:
-    return _Set(test.operator in POINTS, frozenset(value.data for value in test.constants))
-
-
-def _admitted(domain: Finite, test: Predicate) -> _Set:
-    """The names that pass one test."""
-    if test.operator in POINTS + HOLES:
-        return _listed(test)
-    inside = test.operator not in _NOT
-    operator = test.operator if inside else COMPLEMENT[test.operator]
-    name = str(test.constants[0].data)
-    names = domain.order.below(name) if operator in _BELOW else domain.order.above(name)
-    return _Set(inside, names | {name} if operator in (_O.LE, _O.GE) else names)
-
-
-def admitted_names(domain: Finite, tests: Iterable[Predicate]) -> tuple[bool, frozenset[object]]:
-    """The names that pass all tests: those listed, or (False) all but those listed."""
-    return _meet(_admitted(domain, test) for test in tests)
+def admitted_names(domain: Finite, tests: Iterable[Predicate]) -> Names:
+    """The names that pass all tests."""
+    return _meet(names_of(domain, test) for test in tests)
 
 
 def _simplify_names(attribute: str, domain: Finite, tests: list[Predicate]) -> list[Predicate] | None:
-    admitted = {test: _admitted(domain, test) for test in tests}
+    admitted = {test: names_of(domain, test) for test in tests}
     left = _meet(admitted.values())
-    size = left.size(domain)
+    size = _count(domain, left)
     if size == 0:
         return NEVER
     if size == _size(domain):
         return []
     for test, names in admitted.items():
-        if size > 1 and isinstance(test.operand, Value) and names.size(domain) == size:
+        if size > 1 and isinstance(test.operand, Value) and _count(domain, names) == size:
             return [test]  # `left` lies within it and is as large
-    if size <= _FEW or any(test.operator in POINTS for test in tests):
+    if size <= _FEW or any(is_point(test) for test in tests):
         return [one_of(attribute, _in_order(domain, left))]
     return _needed(attribute, domain, admitted)
 
 
-def _in_order(domain: Finite, names: _Set) -> list[Value]:
+def _in_order(domain: Finite, names: Names) -> list[Value]:
     if names.inside:
         chosen = sorted((str(name) for name in names.listed), key=domain.rank.__getitem__)
     else:
@@ -128,15 +127,15 @@ def _in_order(domain: Finite, names: _Set) -> list[Value]:
     return [Value(Kind.STRING, name) for name in chosen]
 
 
-def _needed(attribute: str, domain: Finite, admitted: dict[Predicate, _Set]) -> list[Predicate]:
+def _needed(attribute: str, domain: Finite, admitted: dict[Predicate, Names]) -> list[Predicate]:
     """Many names are left, of a large domain: the order tests that others do not imply, and the holes inside them."""
-    holes = _meet(names for test, names in admitted.items() if test.operator in HOLES)
-    kept = {test: names for test, names in admitted.items() if test.operator not in HOLES}
-    size = _meet([holes, *kept.values()]).size(domain)
+    holes = _meet(names for test, names in admitted.items() if is_hole(test))
+    kept = {test: names for test, names in admitted.items() if not is_hole(test)}
+    size = _count(domain, _meet([holes, *kept.values()]))
     for test in list(kept)[::-1] if len(kept) <= _COMPARED else ():
         others = [names for other, names in kept.items() if other != test]
-        if _meet([holes, *others]).size(domain) == size:
+        if _count(domain, _meet([holes, *others])) == size:
             del kept[test]
     around = _meet(kept.values())
-    inner = _Set(True, frozenset(name for name in holes.listed if around.has(name)))
+    inner = Names(True, frozenset(name for name in holes.listed if around.has(name)))
     return [*kept, *without(attribute, _in_order(domain, inner))]

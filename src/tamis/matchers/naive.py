@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from sys import getsizeof
+from typing import assert_never
 
 from tamis.errors import LimitError
 from tamis.matchers.base import Entry, MatcherStats, Rows, Work
-from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare
+from tamis.model import COMPARISONS, OPERATORS, Conjunction, Event, Predicate, Reference, Schema, Value, compare
+from tamis.model.operators import Shape
 
 __all__ = ["MAX_BINDINGS", "Naive", "conjunction_holds", "connected", "find_binding"]
 
@@ -80,21 +82,23 @@ def conjunction_holds(schema: Schema, conjunction: Conjunction, event: Event, wo
 def _set_holds(predicate: Predicate, event: Event, work: Work) -> bool:
     work.predicates_evaluated += 1
     values = event.values.get(predicate.attribute, ())
-    match predicate.operator:
-        case Operator.MISSING:
-            return not values
-        case Operator.PRESENT:
-            return bool(values)
-        case Operator.CONTAINS:
-            return predicate.operand in values
-    return bool(values) and predicate.operand not in values  # LACKS
+    row = OPERATORS[predicate.operator]
+    match row.shape:
+        case Shape.PRESENCE:
+            return bool(values) is not row.negated
+        case Shape.POINTS:
+            return bool(values) and (predicate.operand in values) is not row.negated
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PREFIX | Shape.SUFFIX:
+            raise AssertionError(f"{predicate.operator.value!r} is about one value, not about the set")
+        case never:
+            assert_never(never)
 
 
 def connected(predicates: list[Predicate]) -> list[list[Predicate]]:
     """Predicates in groups such that no two groups name the same attribute."""
     groups: list[tuple[set[str], list[Predicate]]] = []
     for predicate in predicates:
-        names, members = _attributes(predicate), [predicate]
+        names, members = set(predicate.attributes), [predicate]
         for group in [group for group in groups if group[0] & names]:
             groups.remove(group)
             names, members = names | group[0], group[1] + members
@@ -102,19 +106,14 @@ def connected(predicates: list[Predicate]) -> list[list[Predicate]]:
     return [members for _, members in groups]
 
 
-def _attributes(predicate: Predicate) -> set[str]:
-    operand = predicate.operand
-    return {predicate.attribute, operand.attribute} if isinstance(operand, Reference) else {predicate.attribute}
-
-
 def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Work) -> dict[str, Value] | None:
     """A choice of one value per attribute under which all comparisons of the group hold; None if there is none.
 
     One attribute is bound after another, by name, and each comparison is tried with the last it names.
     """
-    ripe: dict[str, list[Predicate]] = {name: [] for predicate in group for name in _attributes(predicate)}
+    ripe: dict[str, list[Predicate]] = {name: [] for predicate in group for name in predicate.attributes}
     for predicate in group:
-        ripe[max(_attributes(predicate))].append(predicate)
+        ripe[max(predicate.attributes)].append(predicate)
     names = sorted(ripe)
     binding: dict[str, Value] = {}
     tried = 0

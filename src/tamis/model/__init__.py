@@ -3,13 +3,9 @@
 from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped
 from tamis.model.events import Event, parse_json, read_event
 from tamis.model.finite import Enumerated, Finite, Hierarchical
+from tamis.model.operators import COMPARISONS, COMPLEMENT, MIRROR, OPERATORS, TOTAL, Operator
 from tamis.model.predicates import (
-    COMPARISONS,
-    COMPLEMENT,
-    MIRROR,
-    TOTAL,
     Conjunction,
-    Operator,
     Predicate,
     Reference,
     Subscription,
@@ -24,6 +20,7 @@ __all__ = [
     "COMPLEMENT",
     "EVENT_TYPE",
     "MIRROR",
+    "OPERATORS",
     "TOTAL",
     "Attribute",
     "Boolean",

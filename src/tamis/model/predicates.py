@@ -12,80 +12,15 @@ here once, and everything faster is tested against it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from tamis.model.domains import Domain
+from tamis.model.operators import COMPLEMENT, OPERATORS, Operator
 from tamis.model.values import Kind, Value
 
-__all__ = [
-    "COMPARISONS",
-    "COMPLEMENT",
-    "MIRROR",
-    "TOTAL",
-    "Conjunction",
-    "Operator",
-    "Predicate",
-    "Reference",
-    "Subscription",
-    "SubscriptionId",
-    "compare",
-]
-
-
-class Operator(StrEnum):
-    """The operators that remain in normal form, each with the text the printer writes."""
-
-    EQ = "="
-    NE = "!="
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-    NOT_LT = "not <"
-    NOT_LE = "not <="
-    NOT_GT = "not >"
-    NOT_GE = "not >="
-    IN = "in"
-    NOT_IN = "not in"
-    STARTS = "starts with"
-    NOT_STARTS = "not starts with"
-    CONTAINS = "contains"
-    LACKS = "not contains"
-    PRESENT = "is present"
-    MISSING = "is missing"
-
-    __hash__ = str.__hash__  # Enum's own is a Python call
-
+__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare"]
 
 _O = Operator
-
-COMPARISONS = frozenset(_O) - {_O.CONTAINS, _O.LACKS, _O.PRESENT, _O.MISSING}
-"""Operators about the one bound value; the others are about the set."""
-
-COMPLEMENT = {
-    _O.EQ: _O.NE,
-    _O.LT: _O.NOT_LT,
-    _O.LE: _O.NOT_LE,
-    _O.GT: _O.NOT_GT,
-    _O.GE: _O.NOT_GE,
-    _O.IN: _O.NOT_IN,
-    _O.STARTS: _O.NOT_STARTS,
-    _O.CONTAINS: _O.LACKS,
-    _O.PRESENT: _O.MISSING,
-}
-COMPLEMENT |= {after: before for before, after in COMPLEMENT.items()}
-"""What `not` makes of an operator. It keeps "missing satisfies nothing": both sides need a value of the kind."""
-
-MIRROR = {_O.EQ: _O.EQ, _O.NE: _O.NE, _O.LT: _O.GT, _O.LE: _O.GE, _O.GT: _O.LT, _O.GE: _O.LE}
-MIRROR |= {_O.NOT_LT: _O.NOT_GT, _O.NOT_LE: _O.NOT_GE, _O.NOT_GT: _O.NOT_LT, _O.NOT_GE: _O.NOT_LE}
-"""`a < @b` says the same as `b > @a`."""
-
-TOTAL = {_O.NOT_LT: _O.GE, _O.NOT_LE: _O.GT, _O.NOT_GT: _O.LE, _O.NOT_GE: _O.LT}
-"""What the negated comparisons come to under a total order; a partial one has values that are neither."""
-
-_BELOW = frozenset({_O.LT, _O.LE})
-_OR_EQUAL = frozenset({_O.LE, _O.GE})
 
 
 class Reference(NamedTuple):
@@ -116,6 +51,13 @@ class Predicate:
                 return ()
         return self.operand
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What it speaks of: one attribute, or the two that it compares."""
+        if isinstance(self.operand, Reference):
+            return self.attribute, self.operand.attribute
+        return (self.attribute,)
+
 
 Conjunction = tuple[Predicate, ...]
 
@@ -130,23 +72,38 @@ class Subscription:
 
 def compare(domain: Domain, operator: Operator, value: Value, operand: Value | tuple[Value, ...]) -> bool:
     """Whether one value satisfies one comparison. Across kinds every comparison is false, also `!=`."""
-    if isinstance(operand, tuple) and not isinstance(operand, Value):
-        return value.kind is operand[0].kind and (value in operand) is (operator is _O.IN)
-    if value.kind is not operand.kind:
+    constants = (operand,) if isinstance(operand, Value) else operand
+    if value.kind is not constants[0].kind:
         return False
     match operator:
-        case _O.EQ:
-            return value == operand
-        case _O.NE:
-            return value != operand
-        case _O.STARTS | _O.NOT_STARTS:
-            starts = value.kind is Kind.STRING and str(value.data).startswith(str(operand.data))
-            return starts is (operator is _O.STARTS)
-    return value.kind is not Kind.BOOLEAN and _ordered(domain, operator, value, operand)
+        case _O.EQ | _O.IN:
+            return value in constants
+        case _O.NE | _O.NOT_IN:
+            return value not in constants
+        case _O.STARTS:
+            return _text(value).startswith(_text(constants[0]))
+        case _O.NOT_STARTS:
+            return not _text(value).startswith(_text(constants[0]))
+        case _O.ENDS:
+            return _text(value).endswith(_text(constants[0]))
+        case _O.NOT_ENDS:
+            return not _text(value).endswith(_text(constants[0]))
+        case _O.LT | _O.LE | _O.GT | _O.GE | _O.NOT_LT | _O.NOT_LE | _O.NOT_GT | _O.NOT_GE:
+            return value.kind is not Kind.BOOLEAN and _ordered(domain, operator, value, constants[0])
+        case _O.CONTAINS | _O.LACKS | _O.PRESENT | _O.MISSING:
+            raise AssertionError(f"{operator.value!r} is about the set of values, not about one")
+        case _:
+            assert_never(operator)
 
 
-def _ordered(domain: Domain, operator: Operator, value: Value, operand: Value) -> bool:
-    if operator in TOTAL:  # `not <` and its like
-        return not _ordered(domain, COMPLEMENT[operator], value, operand)
-    lower, upper = (value, operand) if operator in _BELOW else (operand, value)
-    return domain.less(lower, upper) or (operator in _OR_EQUAL and value == operand)
+def _text(value: Value) -> str:
+    assert value.kind is Kind.STRING, "the parser lets only text be asked how it begins"
+    return str(value.data)
+
+
+def _ordered(domain: Domain, operator: Operator, value: Value, constant: Value) -> bool:
+    row = OPERATORS[operator]
+    if row.negated:  # `not <` and its like
+        return not _ordered(domain, COMPLEMENT[operator], value, constant)
+    lower, upper = (value, constant) if "<" in row.relations else (constant, value)
+    return domain.less(lower, upper) or ("=" in row.relations and value == constant)

@@ -74,16 +74,11 @@ def _closest(schema: Schema, conjunction: Conjunction, event: Event) -> dict[str
 
 def _nearly(schema: Schema, group: list[Predicate], event: Event) -> dict[str, Value]:
     """The binding of those tried under which most of the group holds; missing attributes are left out."""
-    names = sorted({name for p in group for name in _named(p) if event.values.get(name)})
+    names = sorted({name for p in group for name in p.attributes if event.values.get(name)})
     choices = product(*(event.values[name] for name in names))
     bindings = [dict(zip(names, values, strict=True)) for values in islice(choices, _MOST_BINDINGS)]
     scores = [_score(schema, group, binding) for binding in bindings]
     return bindings[scores.index(max(scores))]
-
-
-def _named(predicate: Predicate) -> list[str]:
-    other = [predicate.operand.attribute] if isinstance(predicate.operand, Reference) else []
-    return [predicate.attribute, *other]
 
 
 def _score(schema: Schema, group: list[Predicate], binding: dict[str, Value]) -> int:
@@ -104,7 +99,7 @@ def _compared(schema: Schema, predicate: Predicate, binding: dict[str, Value]) -
 
 def _verdict(schema: Schema, predicate: Predicate, binding: dict[str, Value], event: Event) -> tuple[bool, str]:
     if predicate.operator in COMPARISONS:
-        reasons = ", ".join(_bound(name, binding, event) for name in _named(predicate))
+        reasons = ", ".join(_bound(name, binding, event) for name in predicate.attributes)
         return bool(_compared(schema, predicate, binding)), reasons
     holds = conjunction_holds(schema, (predicate,), event)
     values = event.values.get(predicate.attribute, ())

@@ -304,9 +304,7 @@ class SegmentRegistry:
             for name, codes in columns.attributes.items():
                 kinds = codes.dictionaries if codes.names is None else (Kind.STRING,)
                 found.setdefault(name, set()).update(map(Kind, kinds))
-            for link in columns.links:
-                found.setdefault(link.attribute, set())
-                found.setdefault(link.other, set())
+            attributes_of((truth.members for truth in columns.truths), found)
         return found
 
     def check(self) -> None:

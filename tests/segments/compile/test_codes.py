@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis.batches.batch import Column
 from tamis.segments.compile import codes
 from tamis.segments.compile.codes import Dictionary
-from tamis.segments.compile.constraints import Column
 
 HUGE = 2**53
 CONSTANTS: dict[str, Column] = {

@@ -3,7 +3,7 @@
 Each predicate goes where it can be found from a value, not tried one by one:
 
     = != < <= > >=  on numbers, strings, timestamps     a predicate index per attribute and kind (`tamis.indexes`)
-    in, not in, starts with, booleans, partial orders   postings (`postings.py`)
+    in, starts with, ends with, booleans, partial orders   postings (`postings.py`), negated too
     contains, not contains                              postings over all values of the attribute
     is present, is missing                              one predicate each per attribute
     attribute against attribute                         tried one by one, where both attributes are present
@@ -25,6 +25,7 @@ from tamis.matchers.naive import conjunction_holds
 from tamis.matchers.parts.arrays import Ints
 from tamis.matchers.parts.postings import Postings
 from tamis.model import (
+    TOTAL,
     Domain,
     Event,
     Finite,
@@ -43,13 +44,12 @@ from tamis.model import (
 __all__ = ["Front", "as_six"]
 
 _O = Operator
-_TOTAL = {_O.NOT_LT: _O.GE, _O.NOT_LE: _O.GT, _O.NOT_GT: _O.LE, _O.NOT_GE: _O.LT}
 _BY_KIND: dict[Kind, Domain] = {Kind.NUMBER: Number(), Kind.STRING: String(), Kind.TIMESTAMP: Timestamp()}
 
 
 def as_six(domain: Domain, predicate: Predicate) -> tuple[Operator, Value] | None:
     """The predicate as one of the six comparisons on a total order, or None if it is none."""
-    operator, operand = _TOTAL.get(predicate.operator, predicate.operator), predicate.operand
+    operator, operand = TOTAL.get(predicate.operator, predicate.operator), predicate.operand
     if (
         isinstance(domain, Finite)
         or operator not in SIX
@@ -105,7 +105,7 @@ class _Attribute:
                 return self.contains
             case _O.LACKS:
                 return self._lacks
-        return self.postings.setdefault(_kind(predicate), Postings(self.domain))
+        return self.postings.setdefault(predicate.constants[0].kind, Postings(self.domain))
 
     def satisfied(self, values: tuple[Value, ...]) -> Iterator[Ints]:
         """Arrays of ids; for a single value each id is in one of them, once."""
@@ -121,16 +121,6 @@ class _Attribute:
         loose.extend(pid for pid, operand in self._lacks.held.items() if operand not in values)
         if loose:
             yield np.array(loose, np.int32)
-
-
-def _kind(predicate: Predicate) -> Kind:
-    operand = predicate.operand
-    if isinstance(operand, Value):
-        return operand.kind
-    assert isinstance(operand, tuple)
-    first = operand[0]
-    assert isinstance(first, Value)
-    return first.kind
 
 
 class Front:

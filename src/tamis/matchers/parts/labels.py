@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TypeAlias
 
-__all__ = ["HIGHEST", "LOWEST", "Column", "past"]
+from tamis.model.regions import Data
+
+__all__ = ["HIGHEST", "LOWEST", "Column"]
 
 LOWEST, HIGHEST = 0, 2**62
 _FEW = 8
 """Fewer new constants than this are labelled one by one."""
-
-Data: TypeAlias = int | float | str
 
 
 class Column:
@@ -40,7 +40,7 @@ class Column:
             return self._labels[at]
         return self._labels[at - 1] + 1 if at else 1
 
-    def add(self, constants: list[Data]) -> bool:
+    def add(self, constants: Sequence[Data]) -> bool:
         """Count these constants in; True if all labels changed."""
         fresh = [data for data in dict.fromkeys(constants) if not self._uses[data]]
         self._uses.update(constants)
@@ -50,7 +50,7 @@ class Column:
         self._label_anew()
         return True
 
-    def remove(self, constants: list[Data]) -> None:
+    def remove(self, constants: Sequence[Data]) -> None:
         self._uses.subtract(constants)
         for data in dict.fromkeys(constants):
             if not self._uses[data]:
@@ -82,9 +82,3 @@ class Column:
         bounds = [LOWEST, *self._labels, HIGHEST]
         assert all(low < high for low, high in pairwise(bounds)), "labels out of order"
         assert all(label % 2 == 0 for label in self._labels), "the label of a constant is odd"
-
-
-def past(prefix: str) -> str | None:
-    """The least string above all that start with the prefix; None if there is none."""
-    stem = prefix.rstrip("\U0010ffff")
-    return stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None

@@ -14,21 +14,21 @@ import numpy.typing as npt
 
 from tamis.errors import LimitError
 from tamis.matchers.parts.arrays import Ints
-from tamis.matchers.parts.labels import Data
-from tamis.matchers.parts.partition import Axis, as_interval
-from tamis.model import COMPARISONS, Domain, Finite, Kind, Operator, Predicate, Reference, Schema, Value, compare
+from tamis.matchers.parts.partition import Axis
+from tamis.model import COMPARISONS, OPERATORS, Domain, Finite, Kind, Predicate, Schema, Value
+from tamis.model.operators import Shape
+from tamis.model.regions import Data, Region, has_truth, names_of, region
 
 __all__ = ["Level", "on_path"]
 
-_O = Operator
 _MISSING, _OTHER, _FIRST = 0, 1, 2
 
 
 def on_path(predicate: Predicate) -> bool:
     """Whether the attribute's value alone decides the predicate."""
-    if predicate.operator in (_O.PRESENT, _O.MISSING):
+    if OPERATORS[predicate.operator].shape is Shape.PRESENCE:
         return True
-    return predicate.operator in COMPARISONS and not isinstance(predicate.operand, Reference)
+    return predicate.operator in COMPARISONS and not has_truth(predicate)
 
 
 class Level:
@@ -74,19 +74,16 @@ class Level:
             return _FIRST + len(self._names)
         constants: dict[Kind, set[Data]] = {}
         for predicate in predicates:
-            for kind, data in self._cuts(predicate):
+            for kind, data in self._cuts(domain, predicate):
                 constants.setdefault(kind, set()).add(data)
         for kind, found in constants.items():
             self._axes[kind] = (stop, Axis(domain, kind, found))
             stop += self._axes[kind][1].places
         return stop
 
-    def _cuts(self, predicate: Predicate) -> list[tuple[Kind, Data]]:
-        operand = predicate.operand
-        if isinstance(operand, Value):
-            interval = as_interval(self._schema, predicate)
-            return [(operand.kind, data) for data in (interval[1] if interval else [operand.data])]
-        return [(value.kind, value.data) for value in operand or () if isinstance(value, Value)]
+    def _cuts(self, domain: Domain, predicate: Predicate) -> list[tuple[Kind, Data]]:
+        found = region(domain, predicate)
+        return [] if found is None else [(found.kind, data) for one in found.inside for data in one.bounds]
 
     def _possible(self) -> npt.NDArray[np.bool_]:
         possible = np.ones(self.places, np.bool_)
@@ -97,35 +94,26 @@ class Level:
     def _admitted(self, domain: Domain, predicate: Predicate) -> npt.NDArray[np.bool_]:
         """The places where the predicate holds."""
         admitted = np.zeros(self.places, np.bool_)
-        if predicate.operator is _O.MISSING or predicate.operator is _O.PRESENT:
-            admitted[_MISSING if predicate.operator is _O.MISSING else slice(_OTHER, None)] = True
-            return admitted
-        operand = predicate.operand
-        assert operand is not None
-        assert not isinstance(operand, Reference)
-        if self._names:
+        row = OPERATORS[predicate.operator]
+        if row.shape is Shape.PRESENCE:
+            admitted[_MISSING if row.negated else slice(_OTHER, None)] = True
+        elif isinstance(domain, Finite):
+            passing = names_of(domain, predicate)
             for name, place in self._names.items():
-                admitted[place] = compare(domain, predicate.operator, Value(Kind.STRING, name), operand)
-            return admitted
-        self._admit_on_axis(predicate, admitted)
+                admitted[place] = passing.has(name)
+        else:
+            self._admit_on_axis(region(domain, predicate), admitted)
         return admitted
 
-    def _admit_on_axis(self, predicate: Predicate, admitted: npt.NDArray[np.bool_]) -> None:
-        kind = self._cuts(predicate)[0][0]
-        start, axis = self._axes[kind]
-        interval = as_interval(self._schema, predicate)
-        if interval is not None:
-            low, high = axis.interval(*interval)
-            inside: slice | list[int] = slice(start + low, start + high + 1)
-            negated = predicate.operator in (_O.NE, _O.NOT_STARTS)
-        elif predicate.operator in (_O.IN, _O.NOT_IN):
-            inside = [start + axis.place(data) for _, data in self._cuts(predicate)]
-            negated = predicate.operator is _O.NOT_IN
-        else:
+    def _admit_on_axis(self, one: Region | None, admitted: npt.NDArray[np.bool_]) -> None:
+        assert one is not None, "what has no region is not on the path"
+        if not one.inside:
             return  # an order asked of booleans, which have none
-        if negated:
-            admitted[start : start + axis.places] = True
-        admitted[inside] = not negated
+        start, axis = self._axes[one.kind]
+        admitted[start : start + axis.places] = one.negated
+        for interval in one.inside:
+            low, high = axis.span(interval)
+            admitted[start + low : start + high + 1] = not one.negated
 
     def place(self, value: Value | None) -> int:
         """Where a value falls; None where the attribute is missing."""

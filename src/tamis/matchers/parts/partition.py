@@ -10,7 +10,6 @@ A column of two cells is one property: `p = 1` asks a 1 and `p = 0` a 0, which i
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate, product
 from math import prod
@@ -19,14 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.matchers.properties import MOST_CELLS, Cells
-from tamis.matchers.parts.front import as_six
-from tamis.matchers.parts.labels import Data
-from tamis.matchers.parts.verifier import bounds_of
-from tamis.model import Domain, Event, Integer, Kind, Operator, Predicate, Schema, Value
+from tamis.model import COMPARISONS, Domain, Event, Integer, Kind, Predicate, Schema, Value
+from tamis.model.regions import Data, Interval, Region, one_interval, place, span
 
 __all__ = ["Axis", "Partition", "as_interval", "bindings"]
 
-_O = Operator
 _MOST_BINDINGS = 64
 
 
@@ -49,24 +45,11 @@ class Axis:
         return low is None or high is None or low <= high
 
     def place(self, data: Data) -> int:
-        at = bisect_left(self.constants, data)
-        return 2 * at + (at < len(self.constants) and self.constants[at] == data)
+        return place(self.constants, data)
 
-    def interval(self, operator: Operator, bounds: list[Data]) -> tuple[int, int]:
-        """The first and last place inside the comparison's interval, which for a negated one it excludes."""
-        places = [self.place(data) for data in bounds]
-        match operator:
-            case _O.LT:
-                return 0, places[0] - 1
-            case _O.LE:
-                return 0, places[0]
-            case _O.GT:
-                return places[0] + 1, self.places - 1
-            case _O.GE:
-                return places[0], self.places - 1
-            case _O.STARTS | _O.NOT_STARTS:
-                return places[0], places[1] - 1 if len(places) > 1 else self.places - 1
-        return places[0], places[0]
+    def span(self, interval: Interval) -> tuple[int, int]:
+        """The first and last place inside the interval."""
+        return span(interval, self.place, 0, self.places - 1)
 
 
 class _Column(Axis):
@@ -84,14 +67,14 @@ class _Column(Axis):
             self.firsts = self.lasts = [place * MOST_CELLS // self.places for place in range(self.places)]
             self.count = MOST_CELLS
 
-    def admitted(self, operator: Operator, bounds: list[Data]) -> int:
+    def admitted(self, one: Region) -> int:
         """The cells where the comparison may hold, as bits."""
-        low, high = self.interval(operator, bounds)
-        if operator not in (_O.NE, _O.NOT_STARTS):
-            return _bits(self.firsts[low], self.lasts[high])
+        low, high = self.span(one.inside[0])
+        if not one.negated:
+            return _bits(self.firsts[low], self.lasts[high]) if low <= high else 0
         every = _bits(0, self.count - 1)
         within = (0, 0) if self.exact else (1, -1)  # a shared cell at either end has others in it
-        return every & ~_bits(self.firsts[low] + within[0], self.lasts[high] + within[1])
+        return every & ~_bits(self.firsts[low] + within[0], self.lasts[high] + within[1]) if low <= high else every
 
     def cell(self, data: Data) -> int:
         return self.lasts[self.place(data)]
@@ -107,19 +90,19 @@ class Partition:
     def __init__(self, schema: Schema, predicates: Mapping[int, Predicate], ids: int) -> None:
         self._columns: dict[str, dict[Kind, tuple[int, _Column]]] = {}
         columns, masks = np.full(ids, -1, np.int32), np.zeros(ids, np.uint64)
-        found: dict[tuple[str, Kind], dict[int, tuple[Operator, list[Data]]]] = {}
+        found: dict[tuple[str, Kind], dict[int, Region]] = {}
         for pid, predicate in predicates.items():
-            comparison = as_interval(schema, predicate)
-            if comparison is not None and isinstance(predicate.operand, Value):
-                found.setdefault((predicate.attribute, predicate.operand.kind), {})[pid] = comparison
+            one = as_interval(schema, predicate)
+            if one is not None:
+                found.setdefault((predicate.attribute, one.kind), {})[pid] = one
         made: list[_Column] = []
         for (name, kind), members in found.items():
             domain = schema.domain(name)
             assert domain is not None
-            column = _Column(domain, kind, {data for _, bounds in members.values() for data in bounds})
+            column = _Column(domain, kind, {data for one in members.values() for data in one.inside[0].bounds})
             self._columns.setdefault(name, {})[kind] = (len(made), column)
-            for pid, comparison in members.items():
-                columns[pid], masks[pid] = len(made), column.admitted(*comparison)
+            for pid, one in members.items():
+                columns[pid], masks[pid] = len(made), column.admitted(one)
             made.append(column)
         counts = np.array([column.count for column in made], np.int32)
         widths = np.where(counts == 2, 1, counts)
@@ -158,13 +141,8 @@ def bindings(event: Event, names: Mapping[str, object]) -> Iterator[dict[str, Va
     return (dict(zip(chosen, values, strict=True)) for values in product(*choices))
 
 
-def as_interval(schema: Schema, predicate: Predicate) -> tuple[Operator, list[Data]] | None:
-    """The predicate as an operator and the constants it cuts at; None if it is no interval of a column."""
-    if not isinstance(predicate.operand, Value) or predicate.operator is _O.CONTAINS or predicate.operator is _O.LACKS:
-        return None
+def as_interval(schema: Schema, predicate: Predicate) -> Region | None:
+    """What the predicate asks of the one bound value, as an interval of a column or all but one; else None."""
     domain = schema.domain(predicate.attribute)
     assert domain is not None
-    if predicate.operator in (_O.EQ, _O.NE, _O.STARTS, _O.NOT_STARTS):
-        return predicate.operator, bounds_of(predicate)
-    six = as_six(domain, predicate)
-    return None if six is None else (six[0], bounds_of(predicate))
+    return one_interval(domain, predicate) if predicate.operator in COMPARISONS else None

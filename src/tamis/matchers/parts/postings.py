@@ -6,6 +6,7 @@ under is named. One `Postings` serves one attribute and one kind.
 
     a in ('x', 'y')      posted under = x, = y        'x' names = x
     a starts with 'ab'   posted under ^ ab            'abc' names ^ a, ^ ab, ^ abc
+    a ends with 'bc'     posted under bc $            'abc' names c $, bc $, abc $
     a <= 'table'         posted under <= table        'dining table' names <= dining table, <= table, <= dining room
 """
 
@@ -13,28 +14,30 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
+from typing import assert_never
 
-from tamis.model import COMPLEMENT, Domain, Finite, Kind, Operator, Predicate, Value
+from tamis.model import COMPLEMENT, OPERATORS, Domain, Finite, Kind, Operator, Predicate, Value
+from tamis.model.operators import Needs, Shape
 
 __all__ = ["Postings"]
-
-_O = Operator
-_POSITIVE = frozenset({_O.EQ, _O.IN, _O.STARTS, _O.LT, _O.LE, _O.GT, _O.GE, _O.CONTAINS})
 
 
 class _Family:
     """Predicates of one operator by constant. One goes without a look at the others under its constants."""
 
-    __slots__ = ("all", "by_constant")
+    __slots__ = ("all", "by_constant", "lengths")
 
     def __init__(self) -> None:
         self.by_constant: defaultdict[Value, dict[int, None]] = defaultdict(dict)
         self.all: dict[int, None] = {}
+        self.lengths: Counter[int] = Counter()
+        """Of the texts posted under: only those pieces of a value are looked up."""
 
     def post(self, pid: int, constants: Collection[Value]) -> None:
         self.all[pid] = None
         for constant in constants:
             self.by_constant[constant][pid] = None
+        self.lengths.update(_lengths(constants))
 
     def drop(self, pid: int, constants: Collection[Value]) -> None:
         del self.all[pid]
@@ -43,6 +46,11 @@ class _Family:
             del posted[pid]
             if not posted:
                 del self.by_constant[constant]
+        self.lengths -= Counter(_lengths(constants))
+
+
+def _lengths(constants: Collection[Value]) -> Iterator[int]:
+    return (len(constant.data) for constant in constants if isinstance(constant.data, str))
 
 
 class Postings:
@@ -52,15 +60,12 @@ class Postings:
         self._domain = domain
         self._positive: dict[Operator, _Family] = {}
         self._negative: dict[Operator, _Family] = {}
-        self._lengths: Counter[int] = Counter()
         self.looked_up = 0
 
     def insert(self, pid: int, predicate: Predicate) -> None:
         operator, negated, constants = _posting(predicate)
         table = self._negative if negated else self._positive
         table.setdefault(operator, _Family()).post(pid, constants)
-        if operator is _O.STARTS:
-            self._lengths[len(str(constants[0].data))] += 1
 
     def delete(self, pid: int, predicate: Predicate) -> None:
         operator, negated, constants = _posting(predicate)
@@ -68,15 +73,13 @@ class Postings:
         table[operator].drop(pid, constants)
         if not table[operator].all:
             del table[operator]
-        if operator is _O.STARTS:
-            self._lengths -= Counter([len(str(constants[0].data))])
 
     def search(self, value: Value) -> Iterator[int]:
         """Predicates that hold for the value, each once."""
         for operator, family in self._positive.items():
             yield from self._named(operator, family, value)
         for operator, family in self._negative.items():
-            if value.kind is Kind.BOOLEAN and operator not in (_O.EQ, _O.IN):
+            if value.kind is Kind.BOOLEAN and OPERATORS[operator].needs is Needs.ORDER:
                 continue  # no order among booleans, so not even a negated one holds
             named = set(self._named(operator, family, value))
             yield from (pid for pid in family.all if pid not in named)
@@ -87,19 +90,30 @@ class Postings:
             yield from family.by_constant.get(constant, ())
 
     def _names(self, operator: Operator, family: _Family, value: Value) -> Iterator[Value]:
-        if operator in (_O.EQ, _O.IN, _O.CONTAINS):
-            yield value
-        elif operator is _O.STARTS:
-            text = str(value.data)
-            yield from (Value(Kind.STRING, text[:size]) for size in self._lengths if size <= len(text))
-        elif isinstance(self._domain, Finite):
-            yield from self._related(operator, family, self._domain, value)
+        """The constants under which a predicate of the operator is posted if the value satisfies it."""
+        shape = OPERATORS[operator].shape
+        match shape:
+            case Shape.POINTS:
+                yield value
+            case Shape.PREFIX:
+                text = str(value.data)
+                yield from (Value(Kind.STRING, text[:n]) for n in family.lengths if n <= len(text))
+            case Shape.SUFFIX:
+                text = str(value.data)
+                yield from (Value(Kind.STRING, text[len(text) - n :]) for n in family.lengths if n <= len(text))
+            case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
+                if isinstance(self._domain, Finite):
+                    yield from self._related(operator, family, self._domain, value)
+            case Shape.PRESENCE:
+                raise AssertionError("presence is not posted")
+            case never:
+                assert_never(never)
 
     def _related(self, operator: Operator, family: _Family, domain: Finite, value: Value) -> Iterator[Value]:
         """Constants that the value is below (`<`, `<=`) or above."""
-        order, name = domain.order, str(value.data)
-        names = order.above(name) if operator in (_O.LT, _O.LE) else order.below(name)
-        if operator in (_O.LE, _O.GE):
+        order, name, relations = domain.order, str(value.data), OPERATORS[operator].relations
+        names = order.above(name) if "<" in relations else order.below(name)
+        if "=" in relations:
             yield value
         if len(names) <= len(family.by_constant):
             yield from (Value(Kind.STRING, one) for one in names)
@@ -109,8 +123,5 @@ class Postings:
 
 def _posting(predicate: Predicate) -> tuple[Operator, bool, tuple[Value, ...]]:
     """The positive operator, whether it is negated, and the constants to post under."""
-    operator, operand = predicate.operator, predicate.operand
-    negated = operator not in _POSITIVE
-    constants = (operand,) if isinstance(operand, Value) else operand
-    assert isinstance(constants, tuple)
-    return COMPLEMENT[operator] if negated else operator, negated, tuple(dict.fromkeys(constants))  # type: ignore[arg-type]
+    operator, negated = predicate.operator, OPERATORS[predicate.operator].negated
+    return COMPLEMENT[operator] if negated else operator, negated, tuple(dict.fromkeys(predicate.constants))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import assert_never
 
 from tamis.matchers.naive import conjunction_holds
-from tamis.model import COMPARISONS, Event, Operator, Predicate, Reference, Schema, Value, compare
+from tamis.model import COMPARISONS, OPERATORS, Event, Operator, Predicate, Reference, Schema, Value, compare
+from tamis.model.operators import Shape
 
 __all__ = ["Statistics"]
 
-_O = Operator
 _KEPT = 64
 """Events remembered per attribute: an estimate is then off by some hundredths, which is enough to choose by."""
 _FEW = 8
@@ -23,8 +24,21 @@ _MOST_ATTRIBUTES = 1000
 _EVERY = 8
 """One event in so many is looked at once the memory is full."""
 
-_GUESS = dict.fromkeys(Operator, 0.5) | {_O.EQ: 0.01, _O.CONTAINS: 0.05, _O.IN: 0.05, _O.STARTS: 0.1, _O.MISSING: 0.3}
-_GUESS |= {_O.NE: 0.9, _O.NOT_IN: 0.9, _O.LACKS: 0.9, _O.NOT_STARTS: 0.9, _O.PRESENT: 0.95}
+
+def _guess(operator: Operator) -> float:
+    """The share of events that satisfy a predicate of which nothing is known."""
+    row = OPERATORS[operator]
+    match row.shape:
+        case Shape.POINTS:
+            return 0.9 if row.negated else 0.01 if operator is Operator.EQ else 0.05
+        case Shape.PREFIX | Shape.SUFFIX:
+            return 0.9 if row.negated else 0.1
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
+            return 0.5
+        case Shape.PRESENCE:
+            return 0.3 if row.negated else 0.95
+        case never:
+            assert_never(never)
 
 
 class Statistics:
@@ -55,9 +69,9 @@ class Statistics:
 
     def selectivity(self, predicate: Predicate) -> float:
         """The share of events expected to satisfy the predicate."""
-        guess = _GUESS[predicate.operator]
+        guess = _guess(predicate.operator)
         kept = list(self._values.get(predicate.attribute, ()))
-        if len(kept) < _FEW or predicate.operator is _O.MISSING or isinstance(predicate.operand, Reference):
+        if len(kept) < _FEW or predicate.operator is Operator.MISSING or isinstance(predicate.operand, Reference):
             return guess
         held = sum(self._holds(predicate, values) for values in kept)
         return (held + guess) / (len(kept) + 1) * self._having[predicate.attribute] / self._observed

@@ -1,8 +1,8 @@
 """Verifying candidates: do the remaining predicates of a row hold? Compiled where integers can say it.
 
-Comparisons with a constant become an interval of codes (`codes.py`). What no interval can say — lists, partial
-orders, `not contains`, presence, attribute against attribute — is asked of a `Front` of its own once per event, and the
-kernel is told the ids that hold.
+A predicate whose region is one interval, or all but one, becomes an interval of codes (`labels.py`). Others — lists,
+partial orders, `not contains`, presence, truths — are asked of a `Front` of its own once per event, and the kernel is
+told the ids that hold.
 """
 
 from __future__ import annotations
@@ -25,19 +25,16 @@ from tamis.kernels.matchers.verifying import (
     verify_rows,
 )
 from tamis.matchers.parts.arrays import Ints, Scratches, grown
-from tamis.matchers.parts.front import Front, as_six
-from tamis.matchers.parts.labels import HIGHEST, LOWEST, Column, Data, past
+from tamis.matchers.parts.front import Front
+from tamis.matchers.parts.labels import HIGHEST, LOWEST, Column
 from tamis.matchers.parts.sorted_clusters import SortedClusters
-from tamis.model import Event, Kind, Operator, Predicate, Reference, Schema, Value
+from tamis.model import Event, Kind, Predicate, Schema
+from tamis.model.regions import Region, one_interval, span
 
 if TYPE_CHECKING:
     from tamis.matchers.parts.associations import Associations
 
-__all__ = ["Verified", "Verifier", "bounds_of"]
-
-_O = Operator
-_POINTS = (_O.EQ, _O.NE, _O.CONTAINS)
-_PREFIXES = (_O.STARTS, _O.NOT_STARTS)
+__all__ = ["Verified", "Verifier"]
 
 
 class Verified(NamedTuple):
@@ -57,7 +54,7 @@ class Verifier:
         self._told = 0
         self._columns: defaultdict[str, dict[Kind, Column]] = defaultdict(dict)
         self._by_number: list[Column] = []
-        self._tests: dict[int, Predicate] = {}
+        self._tests: dict[int, Region] = {}
         self.tests = Tests(np.empty(0, np.int32), np.empty((0, 2), np.int64))
         self._scratches = Scratches(self._scratch)
         self._rows = 0
@@ -72,30 +69,33 @@ class Verifier:
     # -- which tests there are ----------------------------------------------------------------------------------
 
     def insert(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
-        told, coded = [], defaultdict(list)
+        told: list[tuple[int, Predicate]] = []
+        coded: defaultdict[Column, dict[int, Region]] = defaultdict(dict)
         for pid, predicate in predicates:
-            if self._is_coded(predicate):
-                coded[self._column(predicate)].append((pid, predicate))
+            found = self._region(predicate)
+            if found is not None:
+                coded[self._column(predicate.attribute, found.kind)][pid] = found
             else:
                 told.append((pid, predicate))
-        self._make_room([pid for pid, _ in told] + [pid for members in coded.values() for pid, _ in members])
+        self._make_room([pid for pid, _ in told] + [pid for members in coded.values() for pid in members])
         self._front.insert(told)
         self._told += len(told)
         for pid, _ in told:
             self.tests.modes[pid] = TOLD
         for column, members in coded.items():
             self._tests.update(members)
-            column.pids.update((pid, None) for pid, _ in members)
-            anew = column.add([data for _, predicate in members for data in bounds_of(predicate)])
-            for pid in column.pids if anew else [pid for pid, _ in members]:
+            column.pids.update(dict.fromkeys(members))
+            anew = column.add([data for one in members.values() for data in one.inside[0].bounds])
+            for pid in column.pids if anew else members:
                 self._write(pid, column)
 
     def delete(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
         for pid, predicate in predicates:
-            if self._is_coded(predicate):
-                column = self._column(predicate)
-                column.remove(bounds_of(predicate))
-                del self._tests[pid], column.pids[pid]
+            found = self._tests.pop(pid, None)
+            if found is not None:
+                column = self._column(predicate.attribute, found.kind)
+                column.remove(found.inside[0].bounds)
+                del column.pids[pid]
             else:
                 self._front.delete([(pid, predicate)])
                 self._told -= 1
@@ -112,41 +112,25 @@ class Verifier:
             self._rows = 2 * rows
             self._scratches.discard()
 
-    def _is_coded(self, predicate: Predicate) -> bool:
-        operator, operand = predicate.operator, predicate.operand
-        if isinstance(operand, Reference) or not isinstance(operand, Value):
-            return False
+    def _region(self, predicate: Predicate) -> Region | None:
+        """The predicate's one interval, which it admits or (negated) does not; None if it must be told."""
         domain = self._schema.domain(predicate.attribute)
         assert domain is not None
-        return operator in _POINTS or operator in _PREFIXES or as_six(domain, predicate) is not None
+        return one_interval(domain, predicate)
 
-    def _column(self, predicate: Predicate) -> Column:
-        assert isinstance(predicate.operand, Value)
-        kinds = self._columns[predicate.attribute]
-        if predicate.operand.kind not in kinds:
-            kinds[predicate.operand.kind] = Column(len(self._by_number))
-            self._by_number.append(kinds[predicate.operand.kind])
+    def _column(self, attribute: str, kind: Kind) -> Column:
+        kinds = self._columns[attribute]
+        if kind not in kinds:
+            kinds[kind] = Column(len(self._by_number))
+            self._by_number.append(kinds[kind])
             self._scratches.discard()
-        return kinds[predicate.operand.kind]
+        return kinds[kind]
 
     def _write(self, pid: int, column: Column) -> None:
         """The interval of one predicate."""
-        predicate = self._tests[pid]
-        labels = [column.code(data) for data in bounds_of(predicate)]
-        operator = predicate.operator
-        if operator in _PREFIXES:
-            low, high = labels[0], labels[1] - 1 if len(labels) > 1 else HIGHEST
-        elif operator in _POINTS:
-            low = high = labels[0]
-        else:
-            domain = self._schema.domain(predicate.attribute)
-            assert domain is not None
-            six = as_six(domain, predicate)
-            assert six is not None
-            low, high = _interval(six[0], labels[0])
-        outside = operator in (_O.NE, _O.NOT_STARTS)
-        self.tests.modes[pid] = 4 * column.number + (OUTSIDE if outside else INSIDE)
-        self.tests.spans[pid] = low, high
+        found = self._tests[pid]
+        self.tests.modes[pid] = 4 * column.number + (OUTSIDE if found.negated else INSIDE)
+        self.tests.spans[pid] = span(found.inside[0], column.code, LOWEST, HIGHEST)
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
@@ -204,24 +188,3 @@ class Verifier:
                 self._write(pid, column)
                 after = [array[pid].tolist() for array in self.tests]
                 assert before == after, f"the test of predicate {pid} is out of date"
-
-
-def _interval(operator: Operator, label: int) -> tuple[int, int]:
-    match operator:
-        case _O.LT:
-            return LOWEST, label - 1
-        case _O.LE:
-            return LOWEST, label
-        case _O.GT:
-            return label + 1, HIGHEST
-    return label, HIGHEST
-
-
-def bounds_of(predicate: Predicate) -> list[Data]:
-    """The constants whose codes bound the predicate's interval."""
-    assert isinstance(predicate.operand, Value)
-    data = predicate.operand.data
-    if predicate.operator in _PREFIXES:
-        after = past(str(data))
-        return [data] if after is None else [data, after]
-    return [data]

@@ -3,8 +3,8 @@
 `preds` has the distinct predicates, `subs_preds` says who uses which, `subs` how many each subscription has. The query
 finds the predicates that hold, counts the associations of each subscription, and keeps those that are complete.
 
-We deviate in binding the event as parameters, where the paper writes it into the query, and in verifying what SQL is
-not asked; `strategy.py` says both.
+We deviate in binding the event as parameters, where the paper writes it into the query, and in telling it what
+SQL cannot say; `strategy.py` says both.
 
 Cost: match a scan of the distinct predicates and the associations of those that hold, add bulk insertions, remove
 deletions by id, memory the database's.
@@ -44,16 +44,15 @@ class SqlGrouping(SqlStrategy):
     joins = ("CREATE INDEX subs_preds_by_pid ON subs_preds (pid)",)
     query = _QUERY
 
-    def _store(self, change: Change, asked: Change) -> None:
+    def _store(self, change: Change) -> None:
         fresh = np.array([pid for pid, _ in change.changed], np.int32)
         columns = self._rows_of(fresh)
         at = np.array(columns.pop("at"), np.int64)
         if len(at):
             self._database.insert("preds", {"pid": fresh[at], **columns})
-        if len(asked.pids):
-            rows = asked.rows[asked.sizes > 0]
-            self._database.insert("subs", {"sid": rows, "cnt": self._asked[rows]})
-            self._database.insert("subs_preds", {"sid": asked.members, "pid": asked.pids})
+        if len(change.pids):
+            self._database.insert("subs", {"sid": change.rows, "cnt": change.sizes.astype(np.int32)})
+            self._database.insert("subs_preds", {"sid": change.members, "pid": change.pids})
 
     def _erase(self, change: Change) -> None:
         self._database.delete("subs_preds", "sid", change.rows.tolist())

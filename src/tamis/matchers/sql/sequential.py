@@ -3,8 +3,8 @@
 One table has a row per predicate, `subs (sid, pno, attr, op, kind, val)`. The query joins it with the event, counts per
 subscription the predicates that hold, and compares with the number there are.
 
-We deviate in binding the event as parameters, where the paper writes it into the query, and in verifying what SQL is
-not asked; `strategy.py` says both. A predicate may take several rows (`in`), which share their `pno`.
+We deviate in binding the event as parameters, where the paper writes it into the query, and in telling it what
+SQL cannot say; `strategy.py` says both. A predicate may take several rows (`in`), which share their `pno`.
 
 Cost: match a scan of all predicates of all subscriptions, add a bulk insertion, remove a deletion by id, memory the
 database's.
@@ -37,11 +37,11 @@ class SqlSequential(SqlStrategy):
     indexes = ("CREATE INDEX subs_by_sid ON subs (sid)",)
     query = _QUERY
 
-    def _store(self, change: Change, asked: Change) -> None:
-        columns = self._rows_of(asked.pids)
+    def _store(self, change: Change) -> None:
+        columns = self._rows_of(change.pids)
         at = np.array(columns.pop("at"), np.int64)
         if len(at):
-            self._database.insert("subs", {"sid": asked.members[at], "pno": at - _row_starts(asked)[at], **columns})
+            self._database.insert("subs", {"sid": change.members[at], "pno": at - _row_starts(change)[at], **columns})
 
     def _erase(self, change: Change) -> None:
         self._database.delete("subs", "sid", change.rows.tolist())

@@ -2,8 +2,9 @@
 
 The paper writes an event's attributes and values into the query; we bind them as parameters of a `VALUES` list, so that
 nothing an event says is ever read as SQL. Values are kept as text that compares as they do (`keys.py`), with their kind
-beside it. What SQL is not asked — `not in`, partial orders, sets, `is missing`, references — is verified on the
-candidates that the query finds.
+beside it. How SQL says an operator stands in the table of operators. What it cannot say — `not in`, partial orders,
+sets, `is missing`, truths — is found out here, once per event (`front.py`), and comes with the event as a row for each
+such predicate that holds.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from contextlib import contextmanager
 import numpy as np
 
 from tamis.matchers.parts.algorithm import Algorithm
-from tamis.matchers.parts.arrays import Ints, grown
+from tamis.matchers.parts.arrays import Ints
 from tamis.matchers.parts.changes import Change
-from tamis.matchers.parts.front import as_six
+from tamis.matchers.parts.front import Front
+from tamis.matchers.parts.sorted_clusters import SortedClusters
 from tamis.matchers.sql.databases import Database, open_database
 from tamis.matchers.sql.keys import KINDS, key
-from tamis.model import Event, Operator, Predicate, Schema, Value
+from tamis.model import OPERATORS, Domain, Event, Operator, Predicate, Reference, Schema
+from tamis.model.operators import Needs
+from tamis.model.regions import region
 
 __all__ = ["HOLDS", "SqlStrategy"]
 
@@ -28,11 +32,11 @@ _O = Operator
 _MOST_VALUES = 2000
 """Values of an event that are bound in one query; SQLite takes 32,766 parameters, three per value."""
 
-HOLDS = """(p.op = 'present' OR p.kind = e.kind AND (
-    p.op = '=' AND e.val = p.val OR p.op = '!=' AND e.val <> p.val
-    OR p.op = '<' AND e.val < p.val OR p.op = '<=' AND e.val <= p.val
-    OR p.op = '>' AND e.val > p.val OR p.op = '>=' AND e.val >= p.val
-    OR p.op = 'starts' AND substr(e.val, 1, length(p.val)) = p.val))"""
+_SAID = {row.sql: operator.value for operator, row in OPERATORS.items() if row.sql is not None}
+"""How SQL says it → the name that a row of the predicate table has for it."""
+
+_COMPARED = "\n    OR ".join(f"p.op = '{name}' AND {sql}" for sql, name in _SAID.items() if name != _O.PRESENT)
+HOLDS = f"(p.op = '{_O.PRESENT.value}' OR p.kind = e.kind AND (\n    {_COMPARED}))"
 """Whether predicate row `p` holds for value row `e`, both of one attribute."""
 
 
@@ -51,33 +55,36 @@ class SqlStrategy(Algorithm):
         self._database = database if database is not None else open_database(url)
         for statement in self.tables + self.indexes + (self.joins if self._database.joins else ()):
             self._database.run(statement.format(text=self._database.text))
-        self._asks = np.empty(0, np.bool_)
-        self._asked = np.empty(0, np.int32)
-        self._unasked: set[int] = set()
-        self._doubtful = np.empty(0, np.bool_)
+        self._front = Front(schema, SortedClusters)
+        self._told = 0
 
     @abstractmethod
-    def _store(self, change: Change, asked: Change) -> None: ...
+    def _store(self, change: Change) -> None: ...
 
     @abstractmethod
     def _erase(self, change: Change) -> None: ...
 
     def _insert(self, change: Change) -> None:
-        self._asks = grown(self._asks, self._roster.predicate_count)
-        for pid, _ in change.changed:
-            self._asks[pid] = bool(self._tests(pid))
-        asked = change.only(self._asks[change.pids])
-        self._asked, self._doubtful = (grown(array, self._roster.row_count) for array in (self._asked, self._doubtful))
-        self._asked[change.rows] = asked.sizes
-        self._doubtful[change.rows] = asked.sizes < change.sizes
-        with self._transaction():
-            self._store(change, asked)
-        self._unasked.update(change.rows[asked.sizes == 0].tolist())
+        told = self._unsaid(change)
+        self._front.insert(told)
+        try:
+            with self._transaction():
+                self._store(change)
+        except BaseException:
+            self._front.delete(told)
+            raise
+        self._told += len(told)
 
     def _delete(self, change: Change) -> None:
         with self._transaction():
             self._erase(change)
-        self._unasked.difference_update(change.rows.tolist())
+        told = self._unsaid(change)
+        self._front.delete(told)
+        self._told -= len(told)
+
+    def _unsaid(self, change: Change) -> list[tuple[int, Predicate]]:
+        """Of the predicates that come or go, those that SQL cannot say."""
+        return [(pid, one) for pid, one in change.changed if not _as_rows(self._roster.schema, one)]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -89,39 +96,36 @@ class SqlStrategy(Algorithm):
             raise
         self._database.run("COMMIT")
 
-    def _tests(self, pid: int) -> list[tuple[str, str, str]]:
-        """The predicate as rows (op, kind, val), any of which is enough; none if SQL is not asked about it."""
-        predicate = self._roster.predicates[pid]
-        return [] if predicate is None else _as_rows(self._roster.schema, predicate)
-
     def _rows_of(self, pids: Ints) -> dict[str, list[int] | list[str]]:
-        """Columns of a predicate table, a row per test, and in `at` the place in `pids` that it comes from."""
+        """Columns of a predicate table, a row per test, any of which is enough; in `at` the place in `pids` that it
+        comes from. What SQL cannot say has an attribute of its own, which an event has a row of if it holds."""
         at: list[int] = []
         attr: list[int] = []
         rows: list[tuple[str, str, str]] = []
         for place, pid in enumerate(pids.tolist()):
-            attribute = self._roster.attribute_number(self._roster.predicate(pid).attribute)
-            for row in self._tests(pid):
-                at.append(place)
-                attr.append(attribute)
-                rows.append(row)
+            predicate = self._roster.predicate(pid)
+            found = _as_rows(self._roster.schema, predicate)
+            at += [place] * max(len(found), 1)
+            attribute = self._roster.attribute_number(predicate.attribute) if found else _truth(pid)
+            attr += [attribute] * max(len(found), 1)
+            rows += found or [(_O.PRESENT.value, "", "")]
         op, kind, val = ([row[column] for row in rows] for column in range(3))
         return {"at": at, "attr": attr, "op": op, "kind": kind, "val": val}
 
     def _find(self, event: Event) -> Ints:
-        values = [
+        values: list[int | str] = [
             parameter
             for name, given in event.values.items()
             if (number := self._roster.attributes.get(name)) is not None
             for value in given
             for parameter in (number, KINDS[value.kind], key(value))
         ]
+        for pid in self._front.search(event).tolist() if self._told else ():
+            values += (_truth(pid), "", "")
         if len(values) > 3 * _MOST_VALUES:
             found = np.array([row for rows in self._roster.subscriptions.values() for row in rows], np.int32)
             return self._roster.verified(found, np.ones(len(found), np.bool_), event, self._work)
-        rows = self._ask(values) if values else np.empty(0, np.int32)
-        rows = np.concatenate([rows, np.fromiter(self._unasked, np.int32)])
-        return self._roster.verified(rows, self._doubtful[rows], event, self._work)
+        return self._ask(values) if values else np.empty(0, np.int32)
 
     def _ask(self, values: list[int | str]) -> Ints:
         mark = self._database.mark
@@ -129,29 +133,32 @@ class SqlStrategy(Algorithm):
         return self._database.numbers(text, values).astype(np.int32)
 
     def _details(self) -> Mapping[str, int | float | str]:
-        return {"database": type(self._database).__name__, "unasked": len(self._unasked)}
+        return {"database": type(self._database).__name__, "told": self._told}
 
     def _check(self) -> None:
-        live = {row for rows in self._roster.subscriptions.values() for row in rows}
-        assert self._unasked <= live, "a row that is gone is still verified"
+        self._front.check()
+
+
+def _truth(pid: int) -> int:
+    """The attribute that stands for the truth of a predicate."""
+    return -1 - pid
 
 
 def _as_rows(schema: Schema, predicate: Predicate) -> list[tuple[str, str, str]]:
-    operator, operand = predicate.operator, predicate.operand
-    if operator is _O.PRESENT:
-        return [("present", "", "")]
-    if operator is _O.IN and isinstance(operand, tuple):
-        return [("=", KINDS[value.kind], key(value)) for value in operand if isinstance(value, Value)]
-    if not isinstance(operand, Value):
+    """The predicate as rows (op, kind, val), any of which is enough; none if SQL cannot say it."""
+    row = OPERATORS[predicate.operator]
+    if row.sql is None or isinstance(predicate.operand, Reference):
         return []
-    kind, text = KINDS[operand.kind], key(operand)
-    if operator in (_O.EQ, _O.CONTAINS):
-        return [("=", kind, text)]
-    if operator is _O.NE:
-        return [("!=", kind, text)]
-    if operator is _O.STARTS:
-        return [("starts", kind, text)]
+    found = region(_domain(schema, predicate), predicate)
+    if row.needs is Needs.ORDER and (found is None or not found.inside):
+        return []  # a partial order, or none
+    name = _SAID[row.sql]
+    if not predicate.constants:
+        return [(name, "", "")]
+    return [(name, KINDS[value.kind], key(value)) for value in predicate.constants]
+
+
+def _domain(schema: Schema, predicate: Predicate) -> Domain:
     domain = schema.domain(predicate.attribute)
     assert domain is not None
-    six = as_six(domain, predicate)
-    return [] if six is None else [(six[0].value, kind, text)]
+    return domain

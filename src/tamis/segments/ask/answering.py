@@ -43,7 +43,7 @@ class Answering:
     def count(self, segments: tuple[Segment, ...], batch: Batch, work: Work) -> Longs:
         """How many subscriptions each event satisfies; listed only where rows and subscriptions differ."""
         layouts = [segment.layout for segment in segments]
-        if any(layout.canon is not None or layout.columns.links for layout in layouts):
+        if any(layout.canon is not None or layout.columns.truths for layout in layouts):
             return np.diff(self.answer(segments, batch, 1, work).offsets)
         encoded = [encode_batch(layout.columns, batch, self._schema)[0] for layout in layouts]
         return count_matches(layouts, encoded, batch.size, work)

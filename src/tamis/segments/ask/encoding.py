@@ -9,7 +9,9 @@ from tamis.batches.batch import Batch
 from tamis.kernels.segments.blocks import Events
 from tamis.model import Schema
 from tamis.segments.ask.linking import encode_links, one_each
+from tamis.segments.ask.telling import tell
 from tamis.segments.compile.coding import Columns
+from tamis.segments.compile.truths import FALSE
 
 __all__ = ["encode_batch"]
 
@@ -18,8 +20,8 @@ Ints = npt.NDArray[np.int32]
 
 
 def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events, npt.NDArray[np.bool_]]:
-    """The batch in codes, and which events have a link that is true by one of several pairs of values: conjunctions
-    that ask more of the two attributes must be looked at again."""
+    """The batch in codes, and which events have a truth that holds by one of several values, or pairs of them:
+    conjunctions that ask more of the same attributes must be looked at again."""
     codes = np.zeros((batch.size, max(columns.count, 1)), np.int32)
     lists = _Lists()
     for name in columns.places.keys() & batch.parts.keys():
@@ -29,7 +31,14 @@ def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events
             codes[slice(None) if len(coded[0]) == batch.size else parts[0].rows, at] = coded[0]
         else:
             lists.scatter(codes[:, at], np.concatenate([part.rows for part in parts]), np.concatenate(coded))
+    codes[:, columns.keyed :] = FALSE
     doubtful = encode_links(columns, batch, schema, codes)
+    for name in columns.tellers.keys() & batch.parts.keys():
+        told = tell(columns.tellers[name], batch.parts[name])
+        doubtful |= told.doubtful(batch)
+        for column in np.unique(told.columns).tolist():
+            chosen = told.columns == column
+            lists.scatter(codes[:, column], told.rows[chosen], told.codes[chosen])
     return Events(codes, *lists.arrays()), doubtful
 
 

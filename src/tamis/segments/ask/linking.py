@@ -22,11 +22,9 @@ from tamis.matchers.naive import MAX_BINDINGS
 from tamis.model import COMPLEMENT, TOTAL, Domain, Finite, Kind, Operator, Schema, Value, compare
 from tamis.model.orders import PartialOrder
 from tamis.segments.compile.coding import Columns
+from tamis.segments.compile.truths import FIRST_TRUTH
 
-__all__ = ["FALSE", "TRUE", "Choice", "encode_links", "one_each", "some_pair"]
-
-FALSE, TRUE = 1, 2
-"""Codes of a link's truth."""
+__all__ = ["Choice", "encode_links", "one_each", "some_pair"]
 
 _O = Operator
 _FEW = 8
@@ -129,7 +127,6 @@ def encode_links(columns: Columns, batch: Batch, schema: Schema, codes: npt.NDAr
     Only links whose two attributes the batch has are visited.
     """
     settling = _Settling(batch, schema, codes)
-    codes[:, len(columns.attributes) :] = FALSE
     for name in columns.partners.keys() & batch.parts.keys():
         for other in columns.partners[name].keys() & batch.parts.keys():
             settling.settle(name, other, columns.partners[name][other])
@@ -168,7 +165,7 @@ class _Settling:
             if operator is _O.EQ and several.any():
                 self._settle_one_by_one(name, other, [(column, operator)], rows[holds & several].tolist())
                 holds &= ~several
-            self._codes[rows[holds], column] = TRUE
+            self._codes[rows[holds], column] = FIRST_TRUTH
             self.doubtful[rows[holds & several]] = True
 
     def _settle_one_by_one(
@@ -180,7 +177,7 @@ class _Settling:
             mine, theirs = self._choice(row, name), self._choice(row, other)
             for column, operator in links:
                 if some_pair(domain, operator, mine, theirs):
-                    self._codes[row, column] = TRUE
+                    self._codes[row, column] = FIRST_TRUTH
                     self.doubtful[row] |= len(mine.values) > 1 or len(theirs.values) > 1
 
     def _choice(self, row: int, name: str) -> Choice:

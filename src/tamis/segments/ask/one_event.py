@@ -17,8 +17,8 @@ from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
 from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
 from tamis.model import EVENT_TYPE, Event, Schema, Value, compare
-from tamis.segments.ask.linking import FALSE, TRUE
 from tamis.segments.ask.plain import PlainLink, Reader, plain_links, plain_readers
+from tamis.segments.compile.truths import FALSE, FIRST_TRUTH
 from tamis.segments.segment import Segment
 
 __all__ = ["SingleMatcher"]
@@ -76,8 +76,9 @@ class SingleMatcher:
         self._columns = {name: (at, codes) for at, (name, codes) in enumerate(columns.attributes.items())}
         self._width = max(columns.count, 1)
         self._partners = columns.partners
+        self._tellers = columns.tellers
         nothing = np.zeros(self._width, np.int32)
-        nothing[len(columns.attributes) : columns.count] = FALSE
+        nothing[columns.keyed : columns.count] = FALSE
         self._nothing = nothing.data
         self._plain = segment.layout.canon is None
         self._local = threading.local()
@@ -107,6 +108,8 @@ class SingleMatcher:
                 codes[column[0]] = column[1].code(values[0])
         if self._partners and not self._settle_links(codes, event.values):
             return None
+        if self._tellers and not self._tell(codes, event.values):
+            return None
         return self._match(segment, desk)
 
     def _settle_links(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> bool:
@@ -120,7 +123,17 @@ class SingleMatcher:
                     return False
                 for column, operator in self._partners[name][other]:
                     if compare(domain, operator, mine[0], theirs[0]):
-                        codes[column] = TRUE
+                        codes[column] = FIRST_TRUTH
+        return True
+
+    def _tell(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> bool:
+        """Whether it could be done, no column having several truths that hold."""
+        for name in self._tellers.keys() & values.keys():
+            told = self._tellers[name].told(values[name][0])
+            if len(values[name]) > 1 or len({column for column, _ in told}) < len(told):
+                return False
+            for column, code in told:
+                codes[column] = code
         return True
 
     def rows_of_mapping(self, segment: Segment, raw: Mapping[str, object]) -> Ints | None:
@@ -150,7 +163,7 @@ class SingleMatcher:
                 codes[column] = code
         for column, holds, name, other in known.links:
             if holds(raw[name], raw[other]):
-                codes[column] = TRUE
+                codes[column] = FIRST_TRUTH
         return self._match(segment, desk)
 
     def _learn_shape(self, shape: object, raw: Mapping[str, object]) -> _Shape | None:
@@ -158,7 +171,7 @@ class SingleMatcher:
         readers = plain_readers(self._schema, raw, self._columns)
         links = plain_links(self._schema, raw, event, self._partners)
         known = None
-        if readers is not None and links is not None:
+        if readers is not None and links is not None and self._tellers.keys().isdisjoint(event.values):
             codes = np.array(self._nothing)
             for name, (column, of) in self._columns.items():
                 if name in event.values and raw.get(name) is None:  # the only event type need not be named

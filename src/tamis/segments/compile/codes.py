@@ -25,10 +25,11 @@ from tamis.batches.letters import letters_of
 from tamis.kernels.numbering import new_table
 from tamis.kernels.segments.strings import Strings, fill_table, find_places
 from tamis.model import Kind, Value
-from tamis.segments.compile.constraints import ANY, CODES, MISSING, Bound, Piece
+from tamis.model.regions import place
+from tamis.segments.compile.constraints import Bound, Piece, PieceKind
 from tamis.segments.compile.statistics import AttributeStatistics
 
-__all__ = ["AttributeCodes", "Dictionary", "dictionary_of"]
+__all__ = ["AttributeCodes", "Dictionary", "code_range", "dictionary_of"]
 
 Codes = npt.NDArray[np.int32]
 _EXACT = 2**53
@@ -90,8 +91,7 @@ class Dictionary:
     def seek(self, data: Any) -> int:
         """The same for a value that is not `known`."""
         if not isinstance(self.constants, pa.Array):
-            at = bisect_left(self.listed, data)
-            return 2 * at + (at < len(self) and self.listed[at] == data)
+            return place(self.listed, data)
         if len(self) <= _MOST_OBJECTS:
             return 2 * bisect_left(self.listed, data) if self.ordered else 0
         raw = data.encode()
@@ -165,6 +165,13 @@ def dictionary_of(columns: list[Column], ordered: bool) -> Dictionary:
     return Dictionary(found, ordered)
 
 
+def code_range(piece: Piece) -> tuple[Codes, Codes]:
+    """Low and high of a piece that has codes already."""
+    assert piece.low is not None
+    assert piece.high is not None
+    return np.asarray(piece.low.values, np.int32), np.asarray(piece.high.values, np.int32)
+
+
 class AttributeCodes:
     """All codes of one attribute: a range per kind, or a finite domain's names."""
 
@@ -219,13 +226,11 @@ class AttributeCodes:
     def range(self, piece: Piece) -> tuple[Codes, Codes]:
         """A piece's interval in codes, low and high per conjunction; low > high where nothing lies between."""
         count = len(piece.conjunctions)
-        if piece.kind in (ANY, MISSING):
-            edges = (1, self.last) if piece.kind == ANY else (0, 0)
+        if piece.kind in (PieceKind.ANY_VALUE, PieceKind.NO_VALUE):
+            edges = (1, self.last) if piece.kind == PieceKind.ANY_VALUE else (0, 0)
             return np.full(count, edges[0], np.int32), np.full(count, edges[1], np.int32)
-        if piece.kind == CODES:
-            assert piece.low is not None
-            assert piece.high is not None
-            return np.asarray(piece.low.values, np.int32), np.asarray(piece.high.values, np.int32)
+        if piece.kind == PieceKind.CODES:
+            return code_range(piece)
         dictionary = self.dictionaries.get(piece.kind)
         top = 2 * len(dictionary) if dictionary is not None else 0
         base = self.base[piece.kind]

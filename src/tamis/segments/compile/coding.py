@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,10 +21,11 @@ from tamis.kernels.segments.conjunctions import (
     place_intervals,
     take_intervals,
 )
-from tamis.model import Finite, Integer, Kind, Operator, Schema
-from tamis.segments.compile.codes import AttributeCodes, Dictionary, dictionary_of
-from tamis.segments.compile.constraints import LACKS, LINK, Piece, Slot
+from tamis.model import Finite, Integer, Kind, Operator, Reference, Schema
+from tamis.segments.compile.codes import AttributeCodes, Dictionary, code_range, dictionary_of
+from tamis.segments.compile.constraints import Piece
 from tamis.segments.compile.reading import Reading
+from tamis.segments.compile.truths import Role, Slot, Teller, TruthColumn, is_keyed
 
 __all__ = ["Coded", "Columns", "code_reading", "columns_of"]
 
@@ -32,16 +34,27 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of encoded events: attributes first, then links."""
+    """The columns of encoded events: attributes first, then truths, those with many members before the others."""
 
     attributes: dict[str, AttributeCodes]
-    links: tuple[Slot, ...]
+    truths: tuple[TruthColumn, ...]
     slot_column: npt.NDArray[np.int32]
     slot_mode: npt.NDArray[np.uint8]
 
     @property
     def count(self) -> int:
-        return len(self.attributes) + len(self.links)
+        return len(self.attributes) + len(self.truths)
+
+    @cached_property
+    def keyed(self) -> int:
+        """How many columns, the first ones, may be part of a key: attributes, and truths of many members."""
+        return len(self.attributes) + sum(is_keyed(truth.slot) for truth in self.truths)
+
+    @cached_property
+    def lasts(self) -> npt.NDArray[np.int64]:
+        """The last code of each column."""
+        lasts = [held.last for held in self.attributes.values()] + [truth.last for truth in self.truths]
+        return np.array(lasts, np.int64)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -52,9 +65,20 @@ class Columns:
     def partners(self) -> dict[str, dict[str, list[tuple[int, Operator]]]]:
         """Attribute → the others that links compare it with → the columns and operators of these links."""
         found: dict[str, dict[str, list[tuple[int, Operator]]]] = {}
-        for at, link in enumerate(self.links, len(self.attributes)):
-            found.setdefault(link.attribute, {}).setdefault(link.other, []).append((at, Operator(link.operator)))
+        for at, (slot, (link, *_)) in enumerate(self.truths, len(self.attributes)):
+            if isinstance(slot.operand, Reference):
+                others = found.setdefault(slot.attribute, {})
+                others.setdefault(slot.operand.attribute, []).append((at, link.operator))
         return found
+
+    @cached_property
+    def tellers(self) -> dict[str, Teller]:
+        """Attribute → who tells the truths about its values."""
+        found: dict[str, list[tuple[int, TruthColumn]]] = {}
+        for at, truth in enumerate(self.truths, len(self.attributes)):
+            if not isinstance(truth.slot.operand, Reference):
+                found.setdefault(truth.slot.attribute, []).append((at, truth))
+        return {name: Teller(truths) for name, truths in found.items()}
 
 
 @dataclass(frozen=True)
@@ -70,23 +94,27 @@ class Coded:
     owners: Longs
 
 
-def columns_of(pieces: list[Piece], schema: Schema) -> tuple[Columns, dict[Slot, int]]:
+def columns_of(
+    pieces: list[Piece], truths: Mapping[Slot, TruthColumn], schema: Schema
+) -> tuple[Columns, dict[Slot, int]]:
     """Number the slots of the pieces and collect the constants of each attribute."""
     slots = {slot: at for at, slot in enumerate(dict.fromkeys(piece.slot for piece in pieces))}
-    names = list(dict.fromkeys(slot.attribute for slot in slots if slot.role != LINK))
+    names = list(dict.fromkeys(slot.attribute for slot in slots if slot.role != Role.TRUTH))
     attributes = {name: _attribute_codes(name, pieces_of, schema) for name, pieces_of in _by_attribute(names, pieces)}
-    links = tuple(slot for slot in slots if slot.role == LINK)
     column = {name: at for at, name in enumerate(names)}
-    link_column = {link: at for at, link in enumerate(links, len(names))}
-    places = [link_column[slot] if slot.role == LINK else column[slot.attribute] for slot in slots]
-    modes = [ALL if slot.role == LACKS else ANY for slot in slots]
-    return Columns(attributes, links, np.array(places, np.int32), np.array(modes, np.uint8)), slots
+    ordered = sorted(truths.values(), key=lambda truth: not is_keyed(truth.slot))
+    truth_column = {truth.slot: at for at, truth in enumerate(ordered, len(names))}
+    places = [
+        truth_column[slot._replace(nth=0)] if slot.role == Role.TRUTH else column[slot.attribute] for slot in slots
+    ]
+    modes = [ALL if slot.role == Role.LACKS else ANY for slot in slots]
+    return Columns(attributes, tuple(ordered), np.array(places, np.int32), np.array(modes, np.uint8)), slots
 
 
 def _by_attribute(names: list[str], pieces: list[Piece]) -> list[tuple[str, list[Piece]]]:
     found: dict[str, list[Piece]] = defaultdict(list)
     for piece in pieces:
-        if piece.slot.role != LINK:
+        if piece.slot.role != Role.TRUTH:
             found[piece.slot.attribute].append(piece)
     return [(name, found[name]) for name in names]
 
@@ -115,15 +143,15 @@ def _attribute_codes(name: str, pieces: list[Piece], schema: Schema) -> Attribut
 def code_reading(reading: Reading, schema: Schema) -> Coded:
     """The distinct conjunctions of a reading, in codes."""
     pieces = list(reading.pieces.all())
-    columns, slots = columns_of(pieces, schema)
+    columns, slots = columns_of(pieces, reading.pieces.truths(), schema)
     pieces.sort(key=lambda piece: slots[piece.slot])
     intervals, numbers = _sorted_intervals(pieces, slots, columns, reading.dead)
     return _distinct(columns, tuple(slots), intervals, reading.owners[numbers])
 
 
 def _range(columns: Columns, piece: Piece) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    if piece.slot.role == LINK:
-        return np.full(len(piece.conjunctions), 2, np.int32), np.full(len(piece.conjunctions), 2, np.int32)
+    if piece.slot.role == Role.TRUTH:
+        return code_range(piece)
     return columns.attributes[piece.slot.attribute].range(piece)
 
 

@@ -1,11 +1,12 @@
 """Conjunctions as columns: for each attribute a union of intervals that its value must lie in.
 
-A *slot* is an attribute in a role. Most constraints speak of the one bound value (`BOUND`); the k-th `contains` of a
-conjunction has a slot of its own, since each may use another value; `LACKS` wants all values in its set; a `LINK` is
-the truth of one attribute-against-attribute comparison, which an event settles once for all subscriptions.
+A *slot* is a column of events in a role. Most constraints speak of the one bound value (`BOUND`); the k-th `contains`
+of a conjunction has a slot of its own, since each may use another value; `LACKS` wants all values in its set. What no
+region of values tells, `bid > @reserve` or `name ends with 'x'`, is a *truth*: a column that says which of its members,
+predicates all of them, an event satisfies, found out once for all subscriptions.
 
 A *piece* is one interval for many conjunctions at once. Several pieces for the same conjunction and slot are a union.
-Bounds are values here; `segments.codes` turns them into integers.
+Bounds are values here; `segments.compile.codes` turns them into integers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,29 +22,24 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Column
-from tamis.language.intervals import Cut, Interval
-from tamis.model import Conjunction, Domain, Finite, Kind, Operator, Predicate, Reference, Schema, Value
-from tamis.segments.compile.finite_codes import FiniteCodes, point, value_intervals
+from tamis.model import Conjunction, Domain, Finite, Kind, Operator, Predicate, Schema
+from tamis.model.regions import ALL, Cut, Interval, has_truth, meet_all, point, region
+from tamis.segments.compile.finite_codes import FiniteCodes
+from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, truth_slot
 
-__all__ = ["ANY", "BOUND", "CODES", "LACKS", "LINK", "MISSING", "Bound", "Piece", "Pieces", "Slot"]
+__all__ = ["Bound", "Piece", "PieceKind", "Pieces"]
 
-BOUND, LACKS, LINK = 0, -1, -2
-"""Roles; a positive role k is the k-th `contains`."""
 
-ANY, MISSING, CODES = -1, -2, -3
-"""What a piece's `kind` may be beside a value's kind: any value at all, no value, or codes given directly."""
+class PieceKind(IntEnum):
+    """What a piece's `kind` may be beside a value's kind."""
+
+    ANY_VALUE = -1
+    NO_VALUE = -2
+    CODES = -3
+    """Codes given directly."""
+
 
 _O = Operator
-_ALL = Interval(None, None)
-
-
-class Slot(NamedTuple):
-    """An attribute in a role; for a link also the operator and the other attribute."""
-
-    attribute: str
-    role: int = BOUND
-    operator: str = ""
-    other: str = ""
 
 
 class Bound(NamedTuple):
@@ -77,6 +74,7 @@ class Pieces:
         self._schema = schema
         self._pieces: list[Piece] = []
         self._finite: dict[str, FiniteCodes] = {}
+        self._truths: dict[Slot, dict[Predicate, int]] = defaultdict(dict)
         self._lists: dict[_Key, tuple[list[int], list[Any], list[Any]]] = defaultdict(lambda: ([], [], []))
 
     def add(self, piece: Piece) -> None:
@@ -87,17 +85,20 @@ class Pieces:
         """A conjunction in normal form. What it admits is never empty: the normal form has seen to that."""
         groups: dict[tuple[str, bool], list[Predicate]] = defaultdict(list)
         contained: Counter[str] = Counter()
+        told: Counter[Slot] = Counter()
         for predicate in conjunction:
-            operator, operand = predicate.operator, predicate.operand
-            if isinstance(operand, Reference):
-                slot = Slot(predicate.attribute, LINK, operator.value, operand.attribute)
-                self._one(number, slot, CODES, point(2))
-            elif operator is _O.CONTAINS:
+            if has_truth(predicate):
+                column = truth_slot(predicate)
+                members = self._truths[column]
+                code = members.setdefault(predicate, FIRST_TRUTH + len(members))
+                self._one(number, column._replace(nth=told[column]), PieceKind.CODES, point(code))
+                told[column] += 1
+            elif predicate.operator is _O.CONTAINS:
                 contained[predicate.attribute] += 1
                 slot = Slot(predicate.attribute, contained[predicate.attribute])
-                self._constraint(number, slot, [Predicate(predicate.attribute, _O.EQ, operand)])
+                self._constraint(number, slot, [predicate])
             else:
-                groups[predicate.attribute, operator is _O.LACKS].append(predicate)
+                groups[predicate.attribute, predicate.operator is _O.LACKS].append(predicate)
         for (name, lacks), predicates in groups.items():
             if lacks:
                 self._lacks(number, predicates)
@@ -106,31 +107,37 @@ class Pieces:
 
     def _constraint(self, number: int, slot: Slot, predicates: list[Predicate]) -> None:
         first = predicates[0].operator
-        if first in (_O.PRESENT, _O.MISSING):
-            self._one(number, slot, ANY if first is _O.PRESENT else MISSING, _ALL)
+        if first is _O.PRESENT or first is _O.MISSING:
+            self._one(number, slot, PieceKind.ANY_VALUE if first is _O.PRESENT else PieceKind.NO_VALUE, ALL)
             return
         domain = self._domain(slot.attribute)
         if isinstance(domain, Finite):
-            for low, high in self.finite(slot.attribute, domain).runs(tuple(predicates)):
-                self._one(number, slot, CODES, Interval(Cut(low, False), Cut(high, True)))
+            self._names(number, slot, domain, predicates)
             return
-        kind, intervals = value_intervals(predicates)
-        for interval in intervals:
-            self._one(number, slot, kind, interval)
+        regions = [found for one in predicates if (found := region(domain, one)) is not None]
+        assert len(regions) == len(predicates), "what has no region is a truth, a presence or a set of names"
+        for interval in meet_all([one.intervals() for one in regions]):
+            self._one(number, slot, regions[0].kind, interval)
+
+    def _names(self, number: int, slot: Slot, domain: Finite, predicates: list[Predicate]) -> None:
+        for low, high in self.finite(slot.attribute, domain).runs(tuple(predicates)):
+            self._one(number, slot, PieceKind.CODES, Interval(Cut(low, False), Cut(high, True)))
 
     def _lacks(self, number: int, predicates: list[Predicate]) -> None:
         """All values must differ from these: what is left of each kind, and every other kind whole."""
-        slot = Slot(predicates[0].attribute, LACKS)
+        slot = Slot(predicates[0].attribute, Role.LACKS)
         domain = self._domain(slot.attribute)
-        absent = [Predicate(p.attribute, _O.NE, p.operand) for p in predicates]
         if isinstance(domain, Finite):
-            for low, high in self.finite(slot.attribute, domain).runs(tuple(absent)):
-                self._one(number, slot, CODES, Interval(Cut(low, False), Cut(high, True)))
+            self._names(number, slot, domain, predicates)
             return
+        regions = [region(domain, one) for one in predicates]
         for kind in Kind:
-            of_kind = [p for p in absent if isinstance(p.operand, Value) and p.operand.kind is kind]
-            for interval in value_intervals(of_kind)[1] if of_kind else [_ALL]:
+            for interval in meet_all([one.intervals() for one in regions if one is not None and one.kind is kind]):
                 self._one(number, slot, kind, interval)
+
+    def truths(self) -> dict[Slot, TruthColumn]:
+        """The truth columns that conjunctions ask for."""
+        return {slot: TruthColumn(slot, tuple(members)) for slot, members in self._truths.items()}
 
     def finite(self, attribute: str, domain: Finite) -> FiniteCodes:
         """The codes of an attribute's names, made once."""

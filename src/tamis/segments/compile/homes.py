@@ -20,7 +20,6 @@ import numpy.typing as npt
 from tamis.kernels.numbering import grouped, numbered, ranked
 from tamis.kernels.segments.conjunctions import Intervals, assign_blocks
 from tamis.kernels.segments.points import MOST_POINTS, Points, Slots, find_points, pack_keys, set_keys
-from tamis.segments.ask.linking import TRUE
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import Tuning
@@ -71,7 +70,7 @@ def choose_homes(
 ) -> Homes:
     """`owners` says how many owners each conjunction has."""
     shared = owners > 1
-    widths = np.array([max(1, int(codes.last).bit_length()) for codes in columns.attributes.values()], np.int64)
+    widths = np.array([max(1, int(last).bit_length()) for last in columns.lasts[: columns.keyed]], np.int64)
     points = _points(columns, intervals, statistics)
     costs = _Costs(columns, intervals, points, tuning)
     accesses, left = _open_accesses(points, _levels(points, widths, costs), widths, shared, costs)
@@ -84,7 +83,7 @@ def choose_homes(
 
 
 def slots_of(columns: Columns) -> Slots:
-    return Slots(columns.slot_column, columns.slot_mode, len(columns.attributes))
+    return Slots(columns.slot_column, columns.slot_mode, columns.keyed)
 
 
 def _points(columns: Columns, intervals: Intervals, statistics: Statistics | None) -> Points:
@@ -93,6 +92,8 @@ def _points(columns: Columns, intervals: Intervals, statistics: Statistics | Non
     found = Points(np.full(shape, -1, np.int32), np.zeros(shape, np.int32), np.ones(shape))
     known = statistics.attributes if statistics is not None else {}
     tables = [codes.chances(known.get(name)) for name, codes in columns.attributes.items()]
+    rare = columns.lasts[len(tables) : columns.keyed]  # of a truth's many members each is as likely as another
+    tables += [np.full(last + 1, 1.0 / last) for last in rare.tolist()]
     if tables:
         start = np.cumsum([0, *map(len, tables)])
         seen = np.full(len(tables), -1, np.int64)
@@ -123,8 +124,7 @@ class _Costs:
     def __init__(self, columns: Columns, intervals: Intervals, points: Points, tuning: Tuning) -> None:
         self._intervals, self._points, self.tuning = intervals, points, tuning
         self._lengths = np.diff(intervals.start)
-        codes = np.r_[[held.last for held in columns.attributes.values()], np.full(len(columns.links), TRUE)]
-        self._codes = codes[columns.slot_column]
+        self._codes = columns.lasts[columns.slot_column]
         of, first = numbered(points.column[0].astype(np.int64) + 1 << 32 | points.code[0])
         self._leads = 1 / np.bincount(of, minlength=len(first))[of]  # per conjunction, its part in a leading equality
 

@@ -15,12 +15,13 @@ from tamis.kernels.segments.conjunctions import Intervals
 from tamis.kernels.segments.finding import Parts
 from tamis.kernels.segments.points import MOST_POINTS, file_keys, leave_rest
 from tamis.kernels.segments.rows import Places
-from tamis.model import Schema
+from tamis.language import print_predicate
+from tamis.model import Reference, Schema
 from tamis.segments.compile.coding import Coded, Columns, code_reading, take
-from tamis.segments.compile.constraints import BOUND, LINK, Slot
 from tamis.segments.compile.homes import COMMON, Access, Homes, choose_homes, slots_of
 from tamis.segments.compile.reading import Reading
 from tamis.segments.compile.statistics import Statistics
+from tamis.segments.compile.truths import Role, Slot, TruthColumn, is_keyed
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 
 __all__ = ["Home", "Layout", "build_layout", "living_bits"]
@@ -54,8 +55,8 @@ class Layout:
     canon: Ints | None
     """Where texts have several conjunctions: each row's first sibling."""
     linked: npt.NDArray[np.bool_]
-    """Rows whose conjunction compares two attributes and asks more of one of them: where it has several values, the
-    truth of the comparison alone does not settle the conjunction."""
+    """Rows whose conjunction has a truth and asks more of an attribute that it is about: where that has several values,
+    the truth alone does not settle the conjunction."""
     counts: dict[str, int]
     homes: list[Home]
 
@@ -87,7 +88,7 @@ def build_layout(
 
 
 def _describe(columns: Columns, homes: Homes) -> list[Home]:
-    names = [*columns.attributes, *(str(link) for link in columns.links)]
+    names = [*columns.attributes, *(_title(truth) for truth in columns.truths)]
     found = [
         Home("cluster" if one.hashed else "list", tuple(names[c] for c in one.columns), len(one.conjunctions), one.why)
         for one in homes.accesses
@@ -96,16 +97,24 @@ def _describe(columns: Columns, homes: Homes) -> list[Home]:
     return [*found, Home("blocks", (), in_blocks, COMMON)] if in_blocks else found
 
 
+def _title(truth: TruthColumn) -> str:
+    """As it would be written; of many members, what they have in common."""
+    if is_keyed(truth.slot):
+        return f"{truth.slot.attribute} {truth.members[0].operator.value} …"
+    return print_predicate(truth.members[0])
+
+
 def _linked(coded: Coded, conjunction: Longs) -> npt.NDArray[np.bool_]:
-    """Of each row, whether its conjunction binds an attribute twice: in two links, or in a link and by itself."""
+    """Of each row, whether its conjunction binds an attribute twice: in two truths, or in a truth and by itself."""
     intervals, found = coded.intervals, np.zeros(len(coded.intervals.start), np.bool_)
-    if coded.columns.links:
+    if coded.columns.truths:
         lengths = np.diff(intervals.start)
         of = np.repeat(np.arange(len(lengths)), lengths)
         first, second, names = _bound_names(coded.slots)
-        with_links = np.zeros(len(lengths), np.bool_)
-        with_links[of[second[intervals.slot] >= 0]] = True
-        chosen = np.flatnonzero(_firsts(intervals, lengths) & with_links[of])
+        is_truth = np.array([slot.role == Role.TRUTH for slot in coded.slots], np.bool_)
+        with_truths = np.zeros(len(lengths), np.bool_)
+        with_truths[of[is_truth[intervals.slot]]] = True
+        chosen = np.flatnonzero(_firsts(intervals, lengths) & with_truths[of])
         of, slot = of[chosen], intervals.slot[chosen]
         keys = np.sort(np.concatenate([(of * names + name[slot])[name[slot] >= 0] for name in (first, second)]))
         found[keys[1:][keys[1:] == keys[:-1]] // names] = True
@@ -117,10 +126,10 @@ def _bound_names(slots: tuple[Slot, ...]) -> tuple[Longs, Longs, int]:
     numbers: dict[str, int] = {}
     found = np.full((2, len(slots)), -1, np.int64)
     for at, slot in enumerate(slots):
-        if slot.role in (BOUND, LINK):
+        if slot.role in (Role.BOUND, Role.TRUTH):
             found[0, at] = numbers.setdefault(slot.attribute, len(numbers))
-        if slot.role == LINK:
-            found[1, at] = numbers.setdefault(slot.other, len(numbers))
+        if isinstance(slot.operand, Reference):
+            found[1, at] = numbers.setdefault(slot.operand.attribute, len(numbers))
     return found[0], found[1], len(numbers)
 
 

@@ -24,11 +24,12 @@ from tamis.kernels.segments import lexing
 from tamis.kernels.segments.pairing import group_tests, pair_up
 from tamis.kernels.spans import copy_spans
 from tamis.language import parse
-from tamis.language.intervals import prefix_range
 from tamis.model import Boolean, Finite, Integer, Kind, Number, Operator, Predicate, Schema, String, Untyped
+from tamis.model.regions import prefix_range
 from tamis.model.values import string
-from tamis.segments.compile.constraints import ANY, CODES, MISSING, Bound, Piece, Pieces, Slot
+from tamis.segments.compile.constraints import Bound, Piece, PieceKind, Pieces
 from tamis.segments.compile.finite_codes import NOTHING
+from tamis.segments.compile.truths import Slot
 
 __all__ = ["Reading", "read_texts"]
 
@@ -109,7 +110,8 @@ class _Reader:
         slot = Slot(name, int(self.role[run[0]]))
         domain = self.schema.domain(name)
         if operator in (lexing.PRESENT, lexing.MISSING) and domain is not None:
-            return [Piece(slot, ANY if operator == lexing.PRESENT else MISSING, conjunctions)]
+            present = PieceKind.ANY_VALUE if operator == lexing.PRESENT else PieceKind.NO_VALUE
+            return [Piece(slot, present, conjunctions)]
         if isinstance(domain, Finite):
             return self._finite(run, slot, domain)
         kind, column = self._constants(run, name, operator)
@@ -221,7 +223,7 @@ class _Reader:
         times = counts[of]
         nth = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
         at = np.repeat((np.cumsum(counts) - counts)[of], times) + nth
-        return [Piece(slot, CODES, np.repeat(rows, times), Bound(low[at], False), Bound(high[at], False))]
+        return [Piece(slot, PieceKind.CODES, np.repeat(rows, times), Bound(low[at], False), Bound(high[at], False))]
 
     def _runs_of_names(
         self, attribute: str, domain: Finite, meaning: Operator, names: list[str]

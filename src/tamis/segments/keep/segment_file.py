@@ -27,11 +27,12 @@ from tamis.errors import SegmentError
 from tamis.kernels.segments.blocks import Blocks
 from tamis.kernels.segments.clusters import Clusters
 from tamis.kernels.segments.rows import Places
+from tamis.language import parse, print_predicate
 from tamis.model import Finite, Kind, Schema
 from tamis.segments.compile.codes import AttributeCodes, Dictionary
 from tamis.segments.compile.coding import Columns
-from tamis.segments.compile.constraints import Slot
 from tamis.segments.compile.layout import Home, Layout
+from tamis.segments.compile.truths import TruthColumn, truth_slot
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Segment
 from tamis.store.atomic import why, write_atomically
@@ -39,7 +40,7 @@ from tamis.store.atomic import why, write_atomically
 __all__ = ["fingerprint", "open_segment", "save_segment", "sums_of"]
 
 _MAGIC = b"TAMSEG\0"
-_VERSION = 2
+_VERSION = 3
 _PREFIX_BYTES = 32
 _ALIGN = 64
 
@@ -79,7 +80,7 @@ def save_segment(segment: Segment, path: Path, schema: Schema) -> None:
         "marked": segment.ids.marked,
         "counts": layout.counts,
         "homes": layout.homes,
-        "links": [list(link) for link in layout.columns.links],
+        "truths": [[print_predicate(one) for one in truth.members] for truth in layout.columns.truths],
         "attributes": [
             _describe(arrays, at, name, codes) for at, (name, codes) in enumerate(layout.columns.attributes.items())
         ],
@@ -211,7 +212,7 @@ def _build(header: dict[str, Any], arrays: dict[str, Array], schema: Schema) -> 
     )
     columns = Columns(
         {one["name"]: _attribute(arrays, at, one, schema) for at, one in enumerate(header["attributes"])},
-        tuple(Slot(*link) for link in header["links"]),
+        tuple(_truth(texts, schema) for texts in header["truths"]),
         arrays["slot_column"],
         arrays["slot_mode"],
     )
@@ -231,6 +232,12 @@ def _build(header: dict[str, Any], arrays: dict[str, Array], schema: Schema) -> 
     index = IdIndex(ids, arrays["hashes"], arrays["hash_rows"])
     texts = _strings(arrays, "texts")
     return Segment(layout, ids, texts, arrays["sequence"], index, header["never"], header["dead"])
+
+
+def _truth(texts: list[str], schema: Schema) -> TruthColumn:
+    """Predicates in normal form, whose texts say just them."""
+    members = tuple(predicate for text in texts for conjunction in parse(text, schema) for predicate in conjunction)
+    return TruthColumn(truth_slot(members[0]), members)
 
 
 def _attribute(arrays: dict[str, Array], at: int, found: dict[str, Any], schema: Schema) -> AttributeCodes:

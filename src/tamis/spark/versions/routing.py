@@ -22,7 +22,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
 from tamis.batches.batch import Batch, Part
-from tamis.model import Finite, Integer, Kind, Number, Schema, String, Untyped
+from tamis.model import OPERATORS, Finite, Integer, Kind, Number, Operator, Schema, String, Untyped
 from tamis.segments.ids import hash_texts
 from tamis.spark.columns import EXPRESSION
 
@@ -43,12 +43,15 @@ _MOST = 10**18
 # Anchored at the start and token by token, so that quotes pair up: comparisons are stepped over, the first equality
 # counts. What follows it must be `and` or the end. A doubled quote, a bare word (it may be an attribute), a
 # parenthesis or a `not` before the equality ends the attempt.
-_SKIPPED = r"[A-Za-z_][\w.]*\s*(?:!=|<=|>=|<|>)\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
+_WORDS = sorted(operator.value for operator, row in OPERATORS.items() if not row.negated or operator is Operator.NE)
+_SYMBOLS = "|".join(word for word in reversed(_WORDS) if not word[0].isalpha() and word != Operator.EQ)
+_FIRST_WORDS = "|".join(dict.fromkeys(word.split()[0] for word in _WORDS if word[0].isalpha() and word[:3] != "is "))
+_SKIPPED = rf"[A-Za-z_][\w.]*\s*(?:{_SYMBOLS})\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
 _EQUALITY = (
     rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{{1,18}}))"
     r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
 )
-_PRESENCE = r"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:!=|<=|>=|<|>)|\s+(?:in|between|contains|starts)\s)"
+_PRESENCE = rf"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:{_SYMBOLS})|\s+(?:between|{_FIRST_WORDS})\s)"
 _ALTERNATIVE = r"(?i)\bor\b"
 
 

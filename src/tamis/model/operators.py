@@ -1,0 +1,147 @@
+"""The operators, one row each: everything that differs between them and is not their meaning on a value.
+
+    word         as it is written, and printed
+    complement   what `not` makes of it
+    relations    in which relations two values may stand for it to hold: what it says of another attribute (`@name`)
+    shape        which values it admits, told by its constants; for those in `TRUTHS` no interval of the order tells it
+    negated      whether it admits all values of the constants' kind *but* those of its shape
+    needs        what its attribute and its constants must have: an order, or text
+    sql          how SQL says that the value `e.val` satisfies it with the constant `p.val`, one of which is enough
+
+`predicates.compare` is the meaning, and `regions.region` the set of values that a shape and constants come to. A new
+operator begins here; `make check` then lists the places that tell operators or shapes apart, each of which ends in
+`assert_never`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, StrEnum, auto
+from types import MappingProxyType
+from typing import NamedTuple
+
+__all__ = ["COMPARISONS", "COMPLEMENT", "MIRROR", "OPERATORS", "TOTAL", "Needs", "Operator", "Row", "Shape"]
+__all__ += ["TRUTHS"]
+
+
+class Operator(StrEnum):
+    """The operators that remain in normal form, each with its word."""
+
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    NOT_LT = "not <"
+    NOT_LE = "not <="
+    NOT_GT = "not >"
+    NOT_GE = "not >="
+    IN = "in"
+    NOT_IN = "not in"
+    STARTS = "starts with"
+    NOT_STARTS = "not starts with"
+    ENDS = "ends with"
+    NOT_ENDS = "not ends with"
+    CONTAINS = "contains"
+    LACKS = "not contains"
+    PRESENT = "is present"
+    MISSING = "is missing"
+
+    __hash__ = str.__hash__  # Enum's own is a Python call
+
+
+class Shape(Enum):
+    """Which values of a kind a comparison admits, by its constants c."""
+
+    POINTS = auto()
+    """The constants themselves."""
+    BELOW = auto()
+    """Values before c,"""
+    UP_TO = auto()
+    """and c with them."""
+    ABOVE = auto()
+    FROM = auto()
+    PREFIX = auto()
+    """Strings that begin with c."""
+    SUFFIX = auto()
+    """Strings that end with c: no interval, so that each value is looked at and the answer kept as a *truth*."""
+    PRESENCE = auto()
+    """No matter which value: whether there is one."""
+
+
+TRUTHS = frozenset({Shape.SUFFIX})
+"""Shapes that are no region of the order."""
+
+
+class Needs(Enum):
+    """What an operator asks of the attribute it is used with."""
+
+    NOTHING = auto()
+    ORDER = auto()
+    TEXT = auto()
+
+
+class Row(NamedTuple):
+    """What the table has of an operator; the module's docstring says what each is."""
+
+    complement: Operator
+    shape: Shape
+    negated: bool = False
+    relations: str = ""
+    needs: Needs = Needs.NOTHING
+    sql: str | None = None
+
+
+_O, _S, _ORDER, _TEXT = Operator, Shape, Needs.ORDER, Needs.TEXT
+
+# Relations: < = > as written; | neither, as a partial order allows; b and d booleans, equal and different, which have
+# no order. None at all: the operator takes constants only.
+OPERATORS: Mapping[Operator, Row] = MappingProxyType(
+    {
+        _O.EQ: Row(_O.NE, _S.POINTS, relations="=b", sql="e.val = p.val"),
+        _O.NE: Row(_O.EQ, _S.POINTS, negated=True, relations="<>|d", sql="e.val <> p.val"),
+        _O.LT: Row(_O.NOT_LT, _S.BELOW, relations="<", needs=_ORDER, sql="e.val < p.val"),
+        _O.LE: Row(_O.NOT_LE, _S.UP_TO, relations="<=", needs=_ORDER, sql="e.val <= p.val"),
+        _O.GT: Row(_O.NOT_GT, _S.ABOVE, relations=">", needs=_ORDER, sql="e.val > p.val"),
+        _O.GE: Row(_O.NOT_GE, _S.FROM, relations="=>", needs=_ORDER, sql="e.val >= p.val"),
+        _O.NOT_LT: Row(_O.LT, _S.BELOW, negated=True, relations="=>|", needs=_ORDER, sql="e.val >= p.val"),
+        _O.NOT_LE: Row(_O.LE, _S.UP_TO, negated=True, relations=">|", needs=_ORDER, sql="e.val > p.val"),
+        _O.NOT_GT: Row(_O.GT, _S.ABOVE, negated=True, relations="<=|", needs=_ORDER, sql="e.val <= p.val"),
+        _O.NOT_GE: Row(_O.GE, _S.FROM, negated=True, relations="<|", needs=_ORDER, sql="e.val < p.val"),
+        _O.IN: Row(_O.NOT_IN, _S.POINTS, sql="e.val = p.val"),
+        _O.NOT_IN: Row(_O.IN, _S.POINTS, negated=True),
+        _O.STARTS: Row(_O.NOT_STARTS, _S.PREFIX, needs=_TEXT, sql="substr(e.val, 1, length(p.val)) = p.val"),
+        _O.NOT_STARTS: Row(
+            _O.STARTS, _S.PREFIX, negated=True, needs=_TEXT, sql="substr(e.val, 1, length(p.val)) <> p.val"
+        ),
+        _O.ENDS: Row(_O.NOT_ENDS, _S.SUFFIX, needs=_TEXT),
+        _O.NOT_ENDS: Row(_O.ENDS, _S.SUFFIX, negated=True, needs=_TEXT),
+        _O.CONTAINS: Row(_O.LACKS, _S.POINTS, sql="e.val = p.val"),
+        _O.LACKS: Row(_O.CONTAINS, _S.POINTS, negated=True),
+        _O.PRESENT: Row(_O.MISSING, _S.PRESENCE, sql="TRUE"),
+        _O.MISSING: Row(_O.PRESENT, _S.PRESENCE, negated=True),
+    }
+)
+
+COMPARISONS = frozenset(_O) - {_O.CONTAINS, _O.LACKS, _O.PRESENT, _O.MISSING}
+"""Operators about the one bound value; the others are about the set."""
+
+COMPLEMENT: Mapping[Operator, Operator] = {operator: row.complement for operator, row in OPERATORS.items()}
+"""What `not` makes of an operator. It keeps "missing satisfies nothing": both sides need a value of the kind."""
+
+_BY_RELATIONS = {frozenset(row.relations): operator for operator, row in OPERATORS.items() if row.relations}
+
+MIRROR: Mapping[Operator, Operator] = {
+    operator: _BY_RELATIONS[frozenset(row.relations.translate(str.maketrans("<>", "><")))]
+    for operator, row in OPERATORS.items()
+    if row.relations
+}
+"""`a < @b` says the same as `b > @a`."""
+
+TOTAL: Mapping[Operator, Operator] = {
+    operator: _BY_RELATIONS[frozenset(row.relations) - {"|"}]
+    for operator, row in OPERATORS.items()
+    if row.needs is Needs.ORDER and row.negated
+}
+"""What the negated comparisons come to under a total order; a partial one has values that are neither."""
