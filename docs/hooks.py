@@ -7,6 +7,7 @@ here. A link to a file that the site does not have, such as a module, leaves its
 from __future__ import annotations
 
 import ast
+import json
 import posixpath
 import re
 from collections.abc import Iterator
@@ -27,9 +28,13 @@ HOMES = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "LICENSE": "license.md",
-    "examples/README.md": "examples.md",
+    "examples/README.md": "examples/index.md",
+    "examples/saved_searches.py": "examples/saved_searches.md",
+    "examples/price_alert.py": "examples/price_alert.md",
+    "examples/spark_notebook.ipynb": "examples/spark_notebook.md",
+    "examples/auctions/README.md": "examples/auctions.md",
 }
-"""Pages outside docs/ → their places in the site."""
+"""What lies outside docs/ → its place in the site."""
 
 LISTS = {
     "algorithms": "Matching algorithms",
@@ -78,8 +83,39 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 def _homes() -> Iterator[tuple[str, str]]:
     for source, place in HOMES.items():
-        text = (ROOT / source).read_text(encoding="utf-8")
-        yield place, text if source.endswith(".md") else f"# Licence\n\n```\n{text.strip(chr(10))}\n```\n"
+        path = ROOT / source
+        yield place, _SHOWN.get(path.suffix, _as_text)(path)
+
+
+def _as_text(path: Path) -> str:
+    return _fenced("", path.read_text(encoding="utf-8"), path.stem.capitalize())
+
+
+def _as_code(path: Path) -> str:
+    return _fenced("python", path.read_text(encoding="utf-8"), path.name)
+
+
+def _as_markdown(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _as_notebook(path: Path) -> str:
+    """Its cells, with what they printed when it was saved."""
+    pieces = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        pieces.append(source + "\n" if cell["cell_type"] == "markdown" else _fenced("python", source))
+        pieces += [_fenced("", "".join(output["text"])) for output in cell.get("outputs", [])]
+    return "\n".join(pieces)
+
+
+def _fenced(language: str, text: str, title: str = "") -> str:
+    head = f"# {title}\n\n" if title else ""
+    lines = text.strip("\n")
+    return f"{head}```{language}\n{lines}\n```\n"
+
+
+_SHOWN = {".md": _as_markdown, ".py": _as_code, ".ipynb": _as_notebook}
 
 
 def _lists() -> Iterator[tuple[str, str]]:
