@@ -53,9 +53,9 @@ format: $(READY)  ## Sort imports, fix what can be fixed, format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Not --quiet: it would keep warnings from being counted, and with them broken links from failing the build.
 docs: $(DOCS_READY)  ## The documentation as a site that needs no network, in site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo "site/index.html"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 $(DOCS_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable '.[docs]'
