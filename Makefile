@@ -4,9 +4,11 @@ PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS_READY := .venv/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test test-quick test-long test-postgres check format bench bench-quick clean help
+.PHONY: setup demo test test-quick test-long test-postgres test-wheel check format docs bench bench-quick \
+	clean help
 
 setup: $(READY)  ## Make .venv with all dependencies, and find or prepare a Java
 	@$(BIN)/python -m tamis.spark.running.java
@@ -28,7 +30,7 @@ test: setup  ## All tests but the long ones
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-quick: $(READY)  ## The tests that need no JVM and take no time
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not slow and not long and not postgres"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not slow and not long and not postgres and not wheel"
 
 test-long: setup  ## The tests that take minutes to hours, and the others' histories by the thousand
 	$(BIN)/pytest -m long --timeout 0
@@ -37,6 +39,9 @@ test-long: setup  ## The tests that take minutes to hours, and the others' histo
 test-postgres: $(READY)  ## The tests of the SQL matchers on PostgreSQL: TAMIS_POSTGRES=postgresql://user@host/name
 	@test -n "$(TAMIS_POSTGRES)" || { echo "Name a database: make test-postgres TAMIS_POSTGRES=postgresql://user@host/name" >&2; exit 2; }
 	TAMIS_POSTGRES='$(TAMIS_POSTGRES)' $(BIN)/pytest -m postgres
+
+test-wheel: $(READY)  ## The package as a stranger gets it: built, installed in an empty environment, with each extra
+	$(BIN)/pytest -m wheel --timeout 900
 
 check: $(READY)  ## Style, types, architecture
 	$(BIN)/ruff check
@@ -48,6 +53,14 @@ format: $(READY)  ## Sort imports, fix what can be fixed, format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# Not --quiet: it would keep warnings from being counted, and with them broken links from failing the build.
+docs: $(DOCS_READY)  ## The documentation as a site that needs no network, in site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 bench: setup  ## Did we get slower? And against peers
 	$(BIN)/python -m benchmarks
 
@@ -55,7 +68,7 @@ bench-quick: setup  ## The same, small
 	$(BIN)/python -m benchmarks --quick
 
 clean:  ## Remove .venv and everything else made here
-	rm -rf .venv build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	rm -rf .venv build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## This list
