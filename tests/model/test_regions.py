@@ -25,7 +25,18 @@ from tamis.model import (
     compare,
 )
 from tamis.model.operators import TRUTHS, Shape
-from tamis.model.regions import Interval, has_truth, names_of, outside, place, point, prefix_range, region, span
+from tamis.model.regions import (
+    Interval,
+    admitted,
+    has_truth,
+    names_of,
+    outside,
+    place,
+    point,
+    prefix_range,
+    region,
+    span,
+)
 from tests.strategies import expressions, raw_events, schemas
 
 ODD_LETTERS = "a\ud7ff\ue000\U0010ffff"
@@ -111,6 +122,13 @@ def test_mirroring_twice_is_nothing_and_operators_without_relations_have_no_mirr
 def test_under_a_total_order_the_negated_comparisons_are_plain_ones() -> None:
     o = Operator
     assert TOTAL == {o.NOT_LT: o.GE, o.NOT_LE: o.GT, o.NOT_GT: o.LE, o.NOT_GE: o.LT}
+
+
+@pytest.mark.parametrize("operator", list(Operator))
+def test_what_no_interval_tells_is_a_truth_or_presence(operator: Operator) -> None:
+    shape = OPERATORS[operator].shape
+
+    assert (admitted(operator, ["a"]) is None) is (shape in TRUTHS or shape is Shape.PRESENCE)
 
 
 @pytest.mark.parametrize("shape", list(Shape))

@@ -8,10 +8,11 @@ name ends with ''                                   →  name >= ''           an
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from tamis.language.intervals import NEVER
-from tamis.model import Operator, Predicate
+from tamis.model import OPERATORS, Operator, Predicate
+from tamis.model.operators import Shape
 from tamis.model.values import string
 
 __all__ = ["Suffixes", "simplify_suffixes"]
@@ -26,8 +27,8 @@ class Suffixes(NamedTuple):
 
 def simplify_suffixes(attribute: str, tests: list[Predicate]) -> Suffixes | None:
     """What `ends with` and `not ends with` say together of the one bound value."""
-    wanted = {str(test.constants[0].data) for test in tests if test.operator is Operator.ENDS}
-    gone = {str(test.constants[0].data) for test in tests if test.operator is Operator.NOT_ENDS}
+    wanted = {_suffix(test) for test in tests if not OPERATORS[test.operator].negated}
+    gone = {_suffix(test) for test in tests if OPERATORS[test.operator].negated}
     longest = max(wanted, key=len, default="")
     if not all(map(longest.endswith, wanted)) or any(map(longest.endswith, gone)):
         return NEVER
@@ -36,3 +37,14 @@ def simplify_suffixes(attribute: str, tests: list[Predicate]) -> Suffixes | None
     left = [Predicate(attribute, Operator.ENDS, string(longest))] if longest else []
     left += [Predicate(attribute, Operator.NOT_ENDS, string(one)) for one in widest]
     return Suffixes(left, [] if left else [Predicate(attribute, Operator.GE, string(""))])
+
+
+def _suffix(test: Predicate) -> str:
+    shape = OPERATORS[test.operator].shape
+    match shape:
+        case Shape.SUFFIX:
+            return str(test.constants[0].data)
+        case Shape.POINTS | Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PREFIX | Shape.PRESENCE:
+            raise AssertionError(f"{test.operator.value!r} is no truth")
+        case never:
+            assert_never(never)
