@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from sys import getsizeof
 
 from tamis.errors import LimitError
-from tamis.matchers.base import Entry, MatcherStats, Rows, Work
+from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
 from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare
 
 __all__ = ["MAX_BINDINGS", "Naive", "conjunction_holds", "connected", "find_binding"]
@@ -49,7 +49,7 @@ class Naive:
             if any(conjunction_holds(self._schema, one, event, self._work) for one in conjunctions)
         ]
 
-    def match_many(self, events: Sequence[Event]) -> Rows:
+    def match_many(self, events: Sequence[Event]) -> Rows[Keys]:
         return Rows.of(self.match(event) for event in events)
 
     def stats(self) -> MatcherStats:
