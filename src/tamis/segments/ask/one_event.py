@@ -17,12 +17,13 @@ import numpy.typing as npt
 from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
 from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
-from tamis.model import EVENT_TYPE, Event, Schema, Value, compare
+from tamis.kernels.segments.rows import Places
+from tamis.model import Event, Schema, Value, compare
 from tamis.segments.ask.linking import FALSE, TRUE
 from tamis.segments.ask.plain import PlainLink, Reader, plain_links, plain_readers
 from tamis.segments.segment import Segment
 
-__all__ = ["NotPlain", "Shape", "SingleMatcher", "shape_of"]
+__all__ = ["NotPlain", "SingleMatcher"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -40,12 +41,6 @@ class NotPlain(Exception):
     """A mapping that must be read as an event."""
 
 
-def shape_of(raw: Mapping[str, object]) -> Shape:
-    if type(raw) is not dict:
-        raise NotPlain
-    return (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))
-
-
 class _Desk:
     """What one thread matches with; all of it is in the table."""
 
@@ -58,16 +53,14 @@ class _Desk:
         codes, rows = np.zeros(width, np.int32), np.empty(out, np.int32)
         self.buffers = Buffers(codes, rows, one, other, work, _NO_LISTS, segment.sequence, keys)
         self.codes = codes.data  # takes a code quicker than the array does
-        self._places = self._parts.places
+        self.places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
 
-    def look_at(self, segment: Segment) -> None:
-        """The same segment, perhaps with more dead."""
-        places = segment.layout.places
-        if places is not self._places:
-            self._places = places
-            self.table[ALIVE] = places.alive.ctypes.data
-            self.table[ANY_DEAD] = places.any_dead
+    def look_at(self, places: Places) -> None:
+        """The same segment with more dead."""
+        self.places = places
+        self.table[ALIVE] = places.alive.ctypes.data
+        self.table[ANY_DEAD] = places.any_dead
 
 
 class _Reading(NamedTuple):
@@ -104,12 +97,13 @@ class SingleMatcher:
         found: _Desk | None = getattr(self._local, "desk", None)
         if found is None:
             found = self._local.desk = _Desk(segment, self._width, self._work)
-        found.look_at(segment)
+        if found.places is not segment.layout.places:
+            found.look_at(segment.layout.places)
         return found
 
     # -- reading ----------------------------------------------------------------------------------------------
 
-    def read(self, segment: Segment, shape: Shape, raw: Mapping[str, object]) -> None:
+    def read(self, segment: Segment, shape: Shape, raw: Mapping[str, object]) -> _Desk:
         """A mapping of plain values goes to the desk as codes; `NotPlain` if it must be read as an event first.
 
         Names and types decide which checks an event needs: they are made once for every shape, those of values always.
@@ -122,7 +116,8 @@ class SingleMatcher:
             known = None
         if known is None:
             raise NotPlain
-        codes = self.desk(segment).codes
+        desk = self.desk(segment)
+        codes = desk.codes
         codes[:] = known.codes
         for (column, read), found in zip(known.readers, raw.values(), strict=True):
             code = read(found)
@@ -133,6 +128,7 @@ class SingleMatcher:
         for column, holds, name, other in known.links:
             if holds(raw[name], raw[other]):
                 codes[column] = TRUE
+        return desk
 
     def _learn(self, shape: Shape, raw: Mapping[str, object]) -> _Reading | None:
         if len(self._readings) >= _MOST_SHAPES:
@@ -154,9 +150,10 @@ class SingleMatcher:
         """Whether no attribute that the segment looks at has several values."""
         return all(len(values) == 1 or name not in self._looked_at for name, values in event.values.items())
 
-    def read_event(self, segment: Segment, event: Event) -> None:
+    def read_event(self, segment: Segment, event: Event) -> _Desk:
         """An event that it takes goes to the desk as codes."""
-        codes = self.desk(segment).codes
+        desk = self.desk(segment)
+        codes = desk.codes
         codes[:] = self._nothing
         for name, values in event.values.items():
             column = self._columns.get(name)
@@ -164,6 +161,7 @@ class SingleMatcher:
                 codes[column[0]] = column[1].code(values[0])
         if self._partners:
             self._settle_links(codes, event.values)
+        return desk
 
     def _settle_links(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> None:
         for name in self._partners.keys() & values.keys():
@@ -176,24 +174,27 @@ class SingleMatcher:
 
     # -- asking -----------------------------------------------------------------------------------------------
 
-    def ask(self, segment: Segment) -> Ints:
-        """The first rows of the living that what lies on this thread's desk satisfies, in the order of subscribing.
+    def ask(self, segment: Segment, desk: _Desk) -> Ints:
+        """The first rows of the living that what was read satisfies, in the order of subscribing.
 
-        They are good until the next call.
+        They are good until the desk is used again.
         """
-        rows = self._match(segment, self.desk(segment))
+        count = match_one(desk.table)
+        while count < 0:
+            desk = self._with_room(segment, desk, count)
+            count = match_one(desk.table)
+        rows = desk.buffers.out[:count]
+        if count > IN_ORDER:
+            rows = rows[segment.sequence[rows].argsort()]
         return rows if segment.layout.canon is None else _first_rows(segment, segment.layout.canon[rows])
 
-    def _match(self, segment: Segment, desk: _Desk) -> Ints:
-        while True:
-            count = match_one(desk.table)
-            if count >= 0:
-                rows = desk.buffers.out[:count]
-                return rows if count <= IN_ORDER else rows[segment.sequence[rows].argsort()]
-            codes, members, out = desk.codes, len(desk.finds.members), len(desk.buffers.out)
-            room = 2 * members if count == -1 else members, max(out, 64 - count)
-            desk = self._local.desk = _Desk(segment, self._width, self._work, *room)
-            desk.codes[:] = codes
+    def _with_room(self, segment: Segment, desk: _Desk, count: int) -> _Desk:
+        """The same codes on a larger desk; `count` is what the kernel said of the one that was too small."""
+        members, out = len(desk.finds.members), len(desk.buffers.out)
+        room = 2 * members if count == -1 else members, max(out, 64 - count)
+        larger = self._local.desk = _Desk(segment, self._width, self._work, *room)
+        larger.codes[:] = desk.codes
+        return larger
 
 
 def _first_rows(segment: Segment, first: Ints) -> Ints:

@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 
 from tamis.batches.batch import Batch, batch_of_events
 from tamis.matches import Codes
-from tamis.model import Event, Schema
+from tamis.model import EVENT_TYPE, Event, Schema
 from tamis.segments.ask.answering import Answering
 from tamis.segments.ask.listing import Work
-from tamis.segments.ask.one_event import SingleMatcher, shape_of
+from tamis.segments.ask.one_event import NotPlain, SingleMatcher
 from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
 
@@ -38,12 +38,13 @@ class Roads:
 
     def plain(self, segments: tuple[Segment, ...], raw: Mapping[str, object]) -> list[Ask]:
         """`NotPlain` if one of the segments cannot read it; with none, nobody says what is wrong with it."""
-        shape = shape_of(raw)
+        if type(raw) is not dict:
+            raise NotPlain
+        shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from event type to event type
         asks: list[Ask] = []
         for segment in segments:
             single = self.single(segment)
-            single.read(segment, shape, raw)
-            asks.append(partial(single.ask, segment))
+            asks.append(partial(single.ask, segment, single.read(segment, shape, raw)))
         return asks
 
     def careful(self, segments: tuple[Segment, ...], event: Event) -> list[Ask]:
@@ -52,8 +53,7 @@ class Roads:
         for segment in segments:
             single = self.single(segment)
             if single.takes(event):
-                single.read_event(segment, event)
-                asks.append(partial(single.ask, segment))
+                asks.append(partial(single.ask, segment, single.read_event(segment, event)))
             else:
                 batch = batch or batch_of_events([event], self._schema)
                 asks.append(partial(self._ask_batch, segment, batch))
