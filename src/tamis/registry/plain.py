@@ -94,7 +94,7 @@ class PlainRegistry:
             return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
 
     def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        events = [batch.event(row) for row in range(batch.size)]
+        events = batch.events()
         with self._lock.reading():
             found = self._matcher.match_many(events)
             unique, codes = np.unique(found.items, return_inverse=True)
