@@ -19,7 +19,6 @@ from tamis.matches import Matches
 from tamis.model import Event, Kind, SubscriptionId
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.segments.ask.answering import Answering
-from tamis.segments.ask.one_event import NotPlain
 from tamis.segments.ask.roads import Ask, Roads
 from tamis.segments.compile.layout import Home
 from tamis.segments.segment import Segment
@@ -50,13 +49,10 @@ class Collection:
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that one event satisfies, in the order of subscribing."""
         snapshot = self._subscriptions.snapshot()
-        if snapshot.delta or not snapshot.segments:  # the delta takes an event; without both, only faults are told
-            return self._match_carefully(snapshot, self._schema.event(raw))
-        try:
-            asks = self.roads.plain(snapshot.segments, raw)
-        except NotPlain:
-            return self._match_carefully(snapshot, self._schema.event(raw))
-        return self._listed(snapshot.segments, asks, [])
+        asks = [] if snapshot.delta else self.roads.plain(snapshot.segments, raw)  # the delta takes an event whole
+        if asks:
+            return self._listed(snapshot.segments, asks, [])
+        return self._match_carefully(snapshot, self._schema.event(raw))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         """The same for one that was read already."""

@@ -187,7 +187,7 @@ class SegmentRegistry:
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._writing:
             if self._folder is not None and id not in self.subscriptions:
-                raise UnknownSubscription(id)  # before it is in the log; without a log the next call but one says so
+                raise UnknownSubscription(id)  # before it is in the log; without a log it is said below
             self._log([["u", id]])
             self.subscriptions.unsubscribe(id)
         self._applied()

@@ -71,6 +71,9 @@ class _Reading(NamedTuple):
     links: list[PlainLink]
 
 
+_UNSEEN = _Reading(memoryview(b""), [], [])
+
+
 class SingleMatcher:
     """Made once per segment and kept as long as it, for which it must not hold the segment itself.
 
@@ -109,11 +112,11 @@ class SingleMatcher:
         Names and types decide which checks an event needs: they are made once for every shape, those of values always.
         """
         try:
-            known = self._readings[shape]
-        except KeyError:
-            known = self._learn(shape, raw)
+            known = self._readings.get(shape, _UNSEEN)
         except TypeError:  # a list of event types is no key
-            known = None
+            raise NotPlain from None
+        if known is _UNSEEN:
+            known = self._learn(shape, raw)
         if known is None:
             raise NotPlain
         desk = self.desk(segment)

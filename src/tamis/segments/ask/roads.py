@@ -37,14 +37,17 @@ class Roads:
         self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
 
     def plain(self, segments: tuple[Segment, ...], raw: Mapping[str, object]) -> list[Ask]:
-        """`NotPlain` if one of the segments cannot read it; with none, nobody says what is wrong with it."""
-        if type(raw) is not dict:
-            raise NotPlain
-        shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from event type to event type
+        """None, if it must be read as an event: a segment has no reading for it, or there is no segment."""
         asks: list[Ask] = []
-        for segment in segments:
-            single = self.single(segment)
-            asks.append(partial(single.ask, segment, single.read(segment, shape, raw)))
+        if type(raw) is not dict:
+            return asks
+        shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from event type to event type
+        try:
+            for segment in segments:
+                single = self.single(segment)
+                asks.append(partial(single.ask, segment, single.read(segment, shape, raw)))
+        except NotPlain:
+            return []
         return asks
 
     def careful(self, segments: tuple[Segment, ...], event: Event) -> list[Ask]:
