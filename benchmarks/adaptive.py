@@ -248,14 +248,14 @@ def one_at_a_time(subscriptions: int, count: int) -> None:
 def single_calls(engine: Engine, raws: list[dict[str, object]]) -> tuple[float, float]:
     """Seconds that the middle one of single calls takes, and of calls of nothing but the kernel, event by event."""
     assert isinstance(engine._registry, SegmentRegistry)
-    collection = engine._registry.collection
-    (segment,) = collection.snapshot().segments
+    single = engine._registry.collection.roads.single
+    (segment,) = engine._registry.subscriptions.snapshot().segments
     calls, kernels = [], []
     for raw in raws:
         start = time.perf_counter()
         engine.match(raw)
         calls.append(time.perf_counter() - start)
-        table = collection._single(segment)._local.desk.table  # as the call has left it: with the event's codes
+        table = single(segment).desk(segment).table  # as the call has left it: with the event's codes
         middle = time.perf_counter()
         match_one(table)
         kernels.append(time.perf_counter() - middle)

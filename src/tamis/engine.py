@@ -3,7 +3,8 @@
 Any number of threads may use an engine: each answer is that of one moment, before or after a change and never within
 one. Whatever a call raises, the engine is as it was before the call.
 
-`tamis.segments` brings Numba along, so it is imported when an adaptive engine is made, not with this module.
+Numba comes with `tamis.segments`, so that is imported when an adaptive engine is made or a folder opened, not with this
+module; `tamis.batches` and `tamis.registry` need no kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +26,17 @@ from tamis.matchers import MATCHERS
 from tamis.matches import Matches
 from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
-from tamis.model.values import ValueRefused, is_text, show_raw
+from tamis.model.values import show_raw
 from tamis.registry.explaining import Explanation, explain
-from tamis.registry.plain import PlainRegistry, Receipt
-from tamis.store.saved import Saved, read_saved, write_saved
-
-if TYPE_CHECKING:
-    from tamis.segments.segment_registry import SegmentRegistry
+from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
+from tamis.registry.plain import PlainRegistry
+from tamis.registry.protocol import Registry
+from tamis.registry.receipts import Receipt
+from tamis.store.saved import Saved, read_saved
 
 __all__ = ["Engine", "Receipt"]
 
 Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
-Subscriptions: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
 
 _MOST_LEARNED = 10_000
 """Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
@@ -75,26 +75,25 @@ class Engine:
 
     def subscribe(self, id: SubscriptionId, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
-        return self._registry.subscribe(_checked_id(id), expression)
+        return self._registry.subscribe(checked_id(id), expression)
 
-    def subscribe_many(self, subscriptions: Subscriptions) -> Receipt:
+    def subscribe_many(self, subscriptions: Given) -> Receipt:
         """Pairs, or an Arrow table with columns `id` and `expression`: all of them or, on an error, none.
 
         An id that comes twice has its last expression. The error says which subscription is wrong.
         """
-        if isinstance(subscriptions, pa.Table | pa.RecordBatch) and not isinstance(self._registry, PlainRegistry):
-            columns = _plain_columns(subscriptions)
-            if columns is not None:
-                return self._registry.subscribe_columns(*columns)
-        return self._registry.subscribe_many(_pairs(subscriptions))
+        columns = plain_columns(subscriptions)
+        if columns is not None:
+            return self._registry.subscribe_columns(*columns)
+        return self._registry.subscribe_many(pairs_of(subscriptions))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
-        self._registry.unsubscribe(_checked_id(id))
+        self._registry.unsubscribe(checked_id(id))
 
     def expression(self, id: SubscriptionId) -> str:
         """The text an id was subscribed with."""
-        return self._registry.text(_checked_id(id))
+        return self._registry.text(checked_id(id))
 
     def ids(self) -> list[SubscriptionId]:
         """All ids, in the order of subscribing."""
@@ -104,13 +103,11 @@ class Engine:
 
     def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
-        if not isinstance(self._registry, PlainRegistry):
-            found = self._registry.match_mapping(event)
-            if found is not None:
-                return found
+        if not self.schema.open:
+            return self._registry.match(event)
         read = self.schema.event(event)
         self._learn_events([read])
-        return self._registry.match(read)
+        return self._registry.match_event(read)
 
     def match_many(self, events: Events, *, threads: int = 1) -> Matches:
         """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
@@ -118,15 +115,11 @@ class Engine:
         The adaptive engine splits the batch over `threads`.
         """
         _checked_count("threads", threads)
-        if isinstance(self._registry, PlainRegistry):
-            return Matches(*self._registry.match_many(self._read_all(events)))
-        return Matches(*self._registry.match_batch(self._batch(events), threads))
+        return self._registry.match_many(self._batch(events), threads)
 
     def count_many(self, events: Events) -> npt.NDArray[np.int64]:
         """How many subscriptions each event satisfies, without listing them."""
-        if isinstance(self._registry, PlainRegistry):
-            return np.diff(self._registry.match_many(self._read_all(events)).offsets)
-        return self._registry.count_batch(self._batch(events))
+        return self._registry.count_many(self._batch(events))
 
     def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
@@ -157,7 +150,7 @@ class Engine:
         subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
         folder keep what was learned."""
         read = self._read_all(events)
-        if read and not isinstance(self._registry, PlainRegistry):
+        if read:
             self._registry.observe(read)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
@@ -217,10 +210,7 @@ class Engine:
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        if isinstance(self._registry, PlainRegistry):
-            write_saved(Path(path), Saved(self.schema, self.algorithm, self._registry.items()))
-        else:
-            self._registry.save(Path(path))
+        self._registry.save(Path(path))
 
     @classmethod
     def open(
@@ -273,8 +263,7 @@ class Engine:
 
     def close(self) -> None:
         """Let go of the folder of a durable engine, after writing its log into segments. Reading goes on."""
-        if not isinstance(self._registry, PlainRegistry):
-            self._registry.close()
+        self._registry.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -285,9 +274,9 @@ class Engine:
         self.close()
 
 
-def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> PlainRegistry | SegmentRegistry:
+def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
     if algorithm != "adaptive":
-        return PlainRegistry(schema, MATCHERS[algorithm](schema, **options))
+        return PlainRegistry(schema, algorithm, MATCHERS[algorithm](schema, **options))
     from tamis.segments.segment_registry import SegmentRegistry
 
     return SegmentRegistry(schema, **options)
@@ -316,64 +305,3 @@ def _slice(piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch, fi
     if isinstance(piece, pa.Table | pa.RecordBatch):
         return piece.slice(first, last - first)
     return piece[first:last]
-
-
-def _plain_columns(table: pa.Table | pa.RecordBatch) -> tuple[pa.Array, pa.Array] | None:
-    """Ids and texts as columns, where they are plain; None leaves it to the careful road."""
-    if not table.schema.names.count("id") == table.schema.names.count("expression") == 1:
-        return None
-    ids, texts = (_sound(_whole(table.column(name)), name) for name in ("id", "expression"))
-    if ids.null_count or texts.null_count or not _is_string(texts.type):
-        return None
-    if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
-        return ids.cast(pa.int64()), texts
-    return (ids.cast(pa.large_string()), texts) if _is_string(ids.type) else None
-
-
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
-
-
-def _sound(column: pa.Array, name: str) -> pa.Array:
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise OptionError(f"column {name!r}: {error}") from None
-    return column
-
-
-def _is_string(of: pa.DataType) -> bool:
-    return bool(pa.types.is_string(of) or pa.types.is_large_string(of))
-
-
-def _checked_id(id: object) -> SubscriptionId:
-    if isinstance(id, bool) or not isinstance(id, str | int):
-        raise OptionError(f"expected a subscription id that is a string or an integer, found {show_raw(id)}")
-    if isinstance(id, int) and id.bit_length() > 64:
-        raise OptionError(f"expected a subscription id of at most 64 bits, found {show_raw(id)}")
-    try:
-        return is_text(id) if isinstance(id, str) else id
-    except ValueRefused as error:
-        raise OptionError(f"subscription id: {error}") from None
-
-
-def _pairs(subscriptions: Subscriptions) -> Iterator[tuple[SubscriptionId, str]]:
-    if isinstance(subscriptions, pa.Table | pa.RecordBatch):
-        names = subscriptions.schema.names
-        if not names.count("id") == names.count("expression") == 1:
-            found = ", ".join(names)
-            raise OptionError(f"expected columns 'id' and 'expression', found {found}")
-        columns = (_sound(_whole(subscriptions.column(name)), name).to_pylist() for name in ("id", "expression"))
-        pairs: Iterable[Any] = zip(*columns, strict=True)
-    else:
-        pairs = subscriptions
-    for row, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise OptionError(f"row {row}: expected a pair (id, expression), found {show_raw(pair)}")
-        try:
-            id = _checked_id(pair[0])
-        except OptionError as error:
-            raise OptionError(f"row {row}: {error}") from None
-        yield id, pair[1]

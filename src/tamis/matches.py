@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +11,53 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from tamis.errors import OptionError
+from tamis.matchers.base import Rows
 from tamis.model import SubscriptionId
-from tamis.registry.plain import Ids
 
-__all__ = ["Matches"]
+__all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids"]
+
+Codes = npt.NDArray[np.integer[Any]]
+
+
+class Ids(Protocol):
+    """The ids that the codes of an answer stand for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, code: int, /) -> SubscriptionId: ...
+
+    def listed(self, codes: Codes) -> list[SubscriptionId]:
+        """The ids of many codes."""
+
+    def column(self, codes: Codes) -> pa.Array:
+        """The same in Arrow; `OptionError` if no type can hold them."""
+
+
+class ListedIds:
+    """Ids in a list."""
+
+    def __init__(self, ids: list[SubscriptionId]) -> None:
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, code: int) -> SubscriptionId:
+        return self._ids[code]
+
+    def listed(self, codes: Codes) -> list[SubscriptionId]:
+        return [self._ids[code] for code in codes.tolist()]
+
+    def column(self, codes: Codes) -> pa.Array:
+        return arrow_ids(self.listed(codes))
+
+
+def arrow_ids(listed: list[SubscriptionId]) -> pa.Array:
+    """Ids as an Arrow array of strings or of integers."""
+    try:
+        return pa.array(listed) if listed else pa.array([], pa.string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
 
 
 class Matches:
@@ -22,19 +66,15 @@ class Matches:
     Event `i` matched `ids[code]` for each code in `codes[offsets[i]:offsets[i + 1]]`.
     """
 
-    def __init__(
-        self,
-        offsets: npt.NDArray[np.int64],
-        codes: npt.NDArray[np.integer],
-        ids: Ids,
-    ) -> None:
-        self.offsets = offsets
-        self.codes = codes
+    def __init__(self, rows: Rows[Codes], ids: Ids) -> None:
+        self._rows = rows
+        self.offsets = rows.offsets
+        self.codes = rows.items
         self.ids = ids
 
     def __len__(self) -> int:
         """The number of events."""
-        return len(self.offsets) - 1
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[list[SubscriptionId]]:
         return (self.for_event(row) for row in range(len(self)))
@@ -46,7 +86,7 @@ class Matches:
 
     def counts(self) -> npt.NDArray[np.int64]:
         """The number of matches of each event."""
-        return np.diff(self.offsets)
+        return self._rows.counts()
 
     def for_event(self, row: int) -> list[SubscriptionId]:
         """The ids that event `row` satisfied."""
@@ -61,7 +101,7 @@ class Matches:
         events = np.repeat(np.arange(len(self), dtype=np.int64), self.counts())
         return pa.table({"event": events, "subscription": self.ids.column(self.codes)})
 
-    def _row(self, row: int) -> npt.NDArray[np.integer]:
+    def _row(self, row: int) -> Codes:
         if not 0 <= row < len(self):
             raise OptionError(f"expected an event from 0 to {len(self) - 1}, found {row}")
-        return self.codes[self.offsets[row] : self.offsets[row + 1]]
+        return self._rows.row(row)

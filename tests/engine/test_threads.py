@@ -15,7 +15,8 @@ from tamis import Engine
 from tamis.matchers import Entry, Matcher, MatcherStats, Rows
 from tamis.model import Event
 from tamis.registry.plain import PlainRegistry
-from tamis.segments.collection import Collection
+from tamis.segments.subscriptions import Subscriptions
+from tests.segments.histories import registry
 
 IDS = tuple(f"id-{number}" for number in range(20))
 EVENTS = [{"v": 0}, {"v": 1}]
@@ -140,8 +141,8 @@ READERS: dict[str, tuple[Callable[[Engine], Any], Any]] = {
 def test_a_reader_waits_for_a_replacement_in_progress(reader: str) -> None:
     engine = Engine(algorithm="naive")
     engine.subscribe_many([("ann", "v = 0"), ("bob", "v = 0")])
-    registry = plain(engine)
-    registry._matcher = matcher = Halting(registry._matcher)
+    held = plain(engine)
+    held._matcher = matcher = Halting(held._matcher)
     read, expected = READERS[reader]
 
     with ThreadPoolExecutor(2) as pool:
@@ -159,14 +160,14 @@ def test_readers_do_not_wait_for_each_other() -> None:
     engine = Engine(algorithm="naive")
     engine.subscribe("ann", "v = 0")
     together = threading.Barrier(3, timeout=30)
-    registry = plain(engine)
+    held = plain(engine)
 
     class Meeting(Halting):
         def match(self, event: Event) -> Sequence[int]:
             together.wait()  # passes only when three readers are inside at once
             return self.inner.match(event)
 
-    registry._matcher = Meeting(registry._matcher)
+    held._matcher = Meeting(held._matcher)
 
     with ThreadPoolExecutor(3) as pool:
         answers = [reading.result() for reading in [pool.submit(engine.match, {"v": 0}) for _ in range(3)]]
@@ -192,9 +193,8 @@ def test_a_writer_interrupted_while_it_waits_does_not_lock_the_readers_out(monke
 # -- the adaptive engine: readers have a snapshot, and nobody waits for them --------------------------------------
 
 
-def adaptive(engine: Engine) -> Collection:
-    assert not isinstance(engine._registry, PlainRegistry)
-    return engine._registry.collection
+def adaptive(engine: Engine) -> Subscriptions:
+    return registry(engine).subscriptions
 
 
 @pytest.mark.usefixtures("eager_switching")
@@ -227,38 +227,40 @@ def test_a_snapshot_stays_as_it_was_whatever_is_written_after() -> None:
     engine = Engine()
     engine.subscribe_many([(id, "v = 0") for id in IDS])
     engine.subscribe("ann", "v = 0")
-    collection = adaptive(engine)
-    before = collection.snapshot()
+    subscriptions = adaptive(engine)
+    before = subscriptions.snapshot()
     rows = [(segment.rows, segment.dead, segment.living.tolist()) for segment in before.segments]
 
     engine.subscribe("ann", "v = 1")
     engine.subscribe_many([(id, "v = 1") for id in IDS[:5]])
     engine.unsubscribe(IDS[6])
-    collection.flush()
+    subscriptions.flush()
 
     assert list(before.delta) == ["ann"]
     assert before.delta["ann"].text == "v = 0"
     assert [(segment.rows, segment.dead, segment.living.tolist()) for segment in before.segments] == rows
 
 
-def hold_compiling(collection: Collection, patched: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+def hold_compiling(
+    subscriptions: Subscriptions, patched: pytest.MonkeyPatch
+) -> tuple[threading.Event, threading.Event]:
     """Compiling sets the first event and waits for the second."""
-    compile_now, compiling, go_on = collection._compile, threading.Event(), threading.Event()
+    compile_now, compiling, go_on = subscriptions._compile, threading.Event(), threading.Event()
 
     def slowly(*arguments: Any) -> Any:
         compiling.set()
         assert go_on.wait(30)
         return compile_now(*arguments)
 
-    patched.setattr(collection, "_compile", slowly)
+    patched.setattr(subscriptions, "_compile", slowly)
     return compiling, go_on
 
 
 def test_a_reader_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
     engine.subscribe("ann", "v = 0")
-    collection = adaptive(engine)
-    compiling, go_on = hold_compiling(collection, monkeypatch)
+    subscriptions = adaptive(engine)
+    compiling, go_on = hold_compiling(subscriptions, monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(engine.subscribe_many, [(id, "v = 0") for id in IDS])
         assert compiling.wait(30)
@@ -276,15 +278,15 @@ def test_nobody_is_held_up_while_everything_is_compiled_anew(
 ) -> None:
     engine = Engine.open(tmp_path / "engine", create=True) if durable else Engine()
     engine.subscribe_many([(id, "v = 0") for id in IDS])
-    collection = adaptive(engine)
-    merge, merging, go_on = collection._merge, threading.Event(), threading.Event()
+    subscriptions = adaptive(engine)
+    merge, merging, go_on = subscriptions._merge, threading.Event(), threading.Event()
 
     def slowly(*segments: Any) -> Any:
         merging.set()
         assert go_on.wait(30)
         return merge(*segments)
 
-    monkeypatch.setattr(collection, "_merge", slowly)
+    monkeypatch.setattr(subscriptions, "_merge", slowly)
     with ThreadPoolExecutor(1) as pool:
         observing = pool.submit(engine.observe, [{"v": 0}, {"v": 1}])
         assert merging.wait(30)
@@ -298,15 +300,15 @@ def test_nobody_is_held_up_while_everything_is_compiled_anew(
     expected = [*(id for id in IDS if id not in IDS[3:5]), "ann"]
     assert meanwhile == expected
     assert (engine.match({"v": 0}), engine.match({"v": 1})) == (expected, [IDS[4]])
-    assert collection.statistics is not None
+    assert subscriptions.statistics is not None
     engine.check()
     engine.close()
 
 
 def test_a_writer_is_not_held_up_by_a_large_batch_that_is_being_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
-    collection = adaptive(engine)
-    compiling, go_on = hold_compiling(collection, monkeypatch)
+    subscriptions = adaptive(engine)
+    compiling, go_on = hold_compiling(subscriptions, monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(engine.subscribe_many, [(id, "v = 0") for id in IDS])
         assert compiling.wait(30)

@@ -252,7 +252,7 @@ def test_a_batch_is_a_loop() -> None:
     rows = matcher.match_many(events)
 
     assert isinstance(rows, Rows)
-    assert (rows.offsets.tolist(), rows.keys.tolist()) == ([0, 2, 3, 3], [4, 9, 4])
+    assert (rows.offsets.tolist(), rows.items.tolist()) == ([0, 2, 3, 3], [4, 9, 4])
 
 
 def test_its_work_is_every_predicate_it_looked_at() -> None:

@@ -44,10 +44,10 @@ def replay_durable(history: History, path: Path, dice: Dice, **options: Any) -> 
 
 
 def between(engine: Engine, path: Path, dice: Dice, history: History, options: dict[str, Any]) -> Engine:
-    what, collection = dice.one(BETWEEN), registry(engine).collection
+    what, subscriptions = dice.one(BETWEEN), registry(engine).subscriptions
     if what in ("flush", "merge"):
-        collection.flush()
-        collection.finish_merging() if what == "merge" else None
+        subscriptions.flush()
+        subscriptions.finish_merging() if what == "merge" else None
     elif what == "checkpoint":
         registry(engine).checkpoint()
     elif what == "observe":

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from tamis import OptionError, Schema
+from tamis.segments.ask.segment_ids import SegmentIds
 from tamis.segments.ids import IdColumn, IdIndex, hash_id
 from tamis.segments.segment import compile_segment
-from tamis.segments.segment_registry import SegmentIds
 
 WHOLES = [0, 1, -1, 2**63 - 1, -(2**63), 12345]
 TEXTS = ["", "a", "i1", "1", "é", "id-12345", "\0"]

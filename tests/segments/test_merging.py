@@ -11,15 +11,14 @@ import pytest
 
 from tamis import Engine, Schema
 from tamis.segments import merging
-from tamis.segments.collection import Collection
-from tamis.segments.segment_registry import SegmentRegistry
+from tamis.segments.subscriptions import Subscriptions
+from tests.segments.histories import registry
 
 EVENTS: list[dict[str, object]] = [{"v": n} for n in range(5)]
 
 
-def collection_of(engine: Engine) -> Collection:
-    assert isinstance(engine._registry, SegmentRegistry)
-    return engine._registry.collection
+def subscriptions_of(engine: Engine) -> Subscriptions:
+    return registry(engine).subscriptions
 
 
 def few(count: int) -> int:
@@ -44,12 +43,12 @@ def test_the_number_of_segments_stays_logarithmic() -> None:
 
 def test_a_subscription_is_compiled_again_only_when_its_segment_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
-    collection, compiled = collection_of(engine), []
-    compile = collection._compile
-    monkeypatch.setattr(collection, "_compile", lambda ids, *rest: compiled.append(len(ids)) or compile(ids, *rest))
+    subscriptions, compiled = subscriptions_of(engine), []
+    compile = subscriptions._compile
+    monkeypatch.setattr(subscriptions, "_compile", lambda ids, *rest: compiled.append(len(ids)) or compile(ids, *rest))
     for n in range(128):
         engine.subscribe_many([(f"{n}-{k}", f"v = {k}") for k in range(3)])
-        sizes = [len(segment) for segment in collection.snapshot().segments]
+        sizes = [len(segment) for segment in subscriptions.snapshot().segments]
         assert all(size > sum(sizes[at + 1 :]) for at, size in enumerate(sizes))
 
     assert sum(compiled) <= len(engine) * (1 + math.log2(128))
@@ -61,7 +60,7 @@ def test_the_dead_do_not_pile_up() -> None:
         engine.subscribe_many([(id, f"v = {turn % 5}") for id in range(50)])
         engine.match_many(EVENTS)
 
-    snapshot = collection_of(engine).snapshot()
+    snapshot = subscriptions_of(engine).snapshot()
     assert len(engine) == 50
     assert sum(segment.rows for segment in snapshot.segments) <= 50 * 4
     assert engine.match({"v": 59 % 5}) == list(range(50))
@@ -74,9 +73,9 @@ def test_unsubscribing_alone_leaves_no_more_dead_than_living(monkeypatch: pytest
     engine.subscribe_many([(n, f"v = {n % 5} or w = {n}") for n in range(2_600)])
     for n in range(2_590):
         engine.unsubscribe(n)
-    collection_of(engine).finish_merging()
+    subscriptions_of(engine).finish_merging()
 
-    assert sum(segment.dead for segment in collection_of(engine).snapshot().segments) <= merging._FEW_DEAD
+    assert sum(segment.dead for segment in subscriptions_of(engine).snapshot().segments) <= merging._FEW_DEAD
     assert engine.match({"v": 1}) == [2_591, 2_596]
     engine.check()
 
@@ -97,15 +96,15 @@ def test_a_batch_replaces_what_waits_in_the_delta(waiting: int) -> None:
 def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "QUICK", 0)  # every merge in the background
     engine = Engine()
-    collection = collection_of(engine)
-    merge, begun, go_on = collection._merge, threading.Event(), threading.Event()
+    subscriptions = subscriptions_of(engine)
+    merge, begun, go_on = subscriptions._merge, threading.Event(), threading.Event()
 
     def slowly(*segments: Any) -> Any:
         begun.set()
         assert go_on.wait(30)
         return merge(*segments)
 
-    monkeypatch.setattr(collection, "_merge", slowly)
+    monkeypatch.setattr(subscriptions, "_merge", slowly)
     engine.subscribe_many([(n, "v = 1") for n in range(30)])
     engine.subscribe_many([(n, "v = 1") for n in range(30, 60)])
     assert begun.wait(30)
@@ -115,7 +114,7 @@ def test_answers_are_right_while_a_merge_is_under_way_and_after(monkeypatch: pyt
     engine.subscribe_many([(5, "v = 2"), ("new", "v = 1")])
     during = engine.match({"v": 1}), engine.match({"v": 2})
     go_on.set()
-    collection.finish_merging()
+    subscriptions.finish_merging()
 
     expected = [*(n for n in range(60) if n not in (3, 5, 50)), "new"], [50, 5]
     assert during == expected
@@ -128,7 +127,7 @@ def test_background_merges_come_to_an_end_with_few_segments(monkeypatch: pytest.
     engine = Engine()
     for n in range(100):
         engine.subscribe_many([(n * 10 + k, f"v = {k % 5}") for k in range(10)])
-    collection_of(engine).finish_merging()
+    subscriptions_of(engine).finish_merging()
 
     assert engine.stats()["segments"] <= few(1000)
     assert engine.count_many(EVENTS).tolist() == [200] * 5
@@ -141,6 +140,6 @@ def test_what_single_events_were_matched_with_goes_with_its_segment() -> None:
         engine.subscribe_many([(n, f"a >= {n + turn}") for n in range(50)])
         assert engine.match({"a": turn}) == [0]
     gc.collect()
-    collection = collection_of(engine)
 
-    assert len(collection._singles) == len(collection.snapshot().segments) == 1
+    singles = registry(engine).collection.roads._singles
+    assert len(singles) == len(subscriptions_of(engine).snapshot().segments) == 1

@@ -19,17 +19,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.model import Conjunction, Event
 
-__all__ = ["Entry", "Matcher", "MatcherMaker", "MatcherStats", "Rows", "Work"]
+__all__ = ["Entry", "Keys", "Matcher", "MatcherMaker", "MatcherStats", "Rows", "Work"]
 
 Entry = tuple[int, tuple[Conjunction, ...]]
 """A key and the conjunctions any one of which is enough."""
+
+Keys = npt.NDArray[np.int64]
+_Items_co = TypeVar("_Items_co", bound=npt.NDArray[Any], covariant=True)
 
 
 @dataclass(slots=True)
@@ -59,18 +62,34 @@ class MatcherStats:
         return asdict(work)
 
 
-class Rows(NamedTuple):
-    """Answers of a batch as compressed sparse rows: event i matched `keys[offsets[i]:offsets[i + 1]]`."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(Generic[_Items_co]):
+    """Compressed sparse rows, one per event of a batch: row i has `items[offsets[i]:offsets[i + 1]]`.
+
+    The items are an array, of numpy or of Arrow: a matcher's keys, a segment's rows, users' ids.
+    """
 
     offsets: npt.NDArray[np.int64]
-    keys: npt.NDArray[np.int64]
+    items: _Items_co
 
     @staticmethod
-    def of(answers: Iterable[Sequence[int]]) -> Rows:
+    def of(answers: Iterable[Sequence[int]]) -> Rows[Keys]:
         lists = [np.asarray(answer, dtype=np.int64) for answer in answers]
         offsets = np.zeros(len(lists) + 1, dtype=np.int64)
         np.cumsum([len(one) for one in lists], out=offsets[1:])
         return Rows(offsets, np.concatenate(lists) if lists else np.empty(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """The number of items in each row."""
+        return np.diff(self.offsets)
+
+    def row(self, at: int) -> _Items_co:
+        items: Any = self.items  # numpy's types do not say that a slice is of its array's own
+        found: _Items_co = items[self.offsets[at] : self.offsets[at + 1]]
+        return found
 
 
 class Matcher(Protocol):
@@ -82,7 +101,7 @@ class Matcher(Protocol):
 
     def match(self, event: Event) -> Sequence[int]: ...
 
-    def match_many(self, events: Sequence[Event]) -> Rows: ...
+    def match_many(self, events: Sequence[Event]) -> Rows[Keys]: ...
 
     def stats(self) -> MatcherStats: ...
 

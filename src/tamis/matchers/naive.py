@@ -18,7 +18,7 @@ from sys import getsizeof
 from typing import assert_never
 
 from tamis.errors import LimitError
-from tamis.matchers.base import Entry, MatcherStats, Rows, Work
+from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
 from tamis.model import COMPARISONS, OPERATORS, Conjunction, Event, Predicate, Reference, Schema, Value, compare
 from tamis.model.operators import Shape
 
@@ -51,7 +51,7 @@ class Naive:
             if any(conjunction_holds(self._schema, one, event, self._work) for one in conjunctions)
         ]
 
-    def match_many(self, events: Sequence[Event]) -> Rows:
+    def match_many(self, events: Sequence[Event]) -> Rows[Keys]:
         return Rows.of(self.match(event) for event in events)
 
     def stats(self) -> MatcherStats:

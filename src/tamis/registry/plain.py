@@ -1,145 +1,29 @@
-"""Ids and texts around an algorithm: what stands between the engine and a `Matcher`.
+"""Any algorithm of `MATCHERS` behind the engine: a dictionary of ids and texts under a lock, saved to one file.
 
-`Registry` is what the engine asks; `PlainRegistry` serves any algorithm of `MATCHERS` from a dictionary under a lock.
 The adaptive engine has a registry of its own (`tamis.segments.segment_registry`), which keeps ids and texts in columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import LanguageError, LimitError, OptionError, UnknownSubscription
-from tamis.language import parse
-from tamis.matchers.base import Matcher
-from tamis.model import Conjunction, Event, Kind, Reference, Schema, SubscriptionId
-from tamis.model.values import show_raw
+from tamis.batches.batch import Batch
+from tamis.errors import UnknownSubscription
+from tamis.matchers.base import Matcher, Rows
+from tamis.matches import ListedIds, Matches
+from tamis.model import Conjunction, Event, Schema, SubscriptionId
+from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.locks import ReadWriteLock
+from tamis.registry.receipts import Receipt, parse_row, parse_text
+from tamis.store.saved import Saved, write_saved
 
-__all__ = ["Attributes", "Found", "Ids", "ListedIds", "PlainRegistry", "Receipt", "Registry"]
-__all__ += ["arrow_ids", "attributes_of", "parse_row", "parse_text"]
-
-Attributes = dict[str, set[Kind]]
-"""Names, and the kinds of values each is compared with."""
-
-
-class Receipt(NamedTuple):
-    """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself."""
-
-    subscribed: int
-    replaced: int
-    never_matching: tuple[SubscriptionId, ...]
-
-
-class Ids(Protocol):
-    """The ids that the codes of an answer stand for."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, code: int, /) -> SubscriptionId: ...
-
-    def listed(self, codes: npt.NDArray[np.integer]) -> list[SubscriptionId]:
-        """The ids of many codes."""
-
-    def column(self, codes: npt.NDArray[np.integer]) -> pa.Array:
-        """The same in Arrow; `OptionError` if no type can hold them."""
-
-
-class Found(NamedTuple):
-    """A batch's answer: event i matched `ids[code]` for the codes from `offsets[i]` to `offsets[i + 1]`."""
-
-    offsets: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.integer]
-    ids: Ids
-
-
-class ListedIds:
-    """Ids in a list."""
-
-    def __init__(self, ids: list[SubscriptionId]) -> None:
-        self._ids = ids
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __getitem__(self, code: int) -> SubscriptionId:
-        return self._ids[code]
-
-    def listed(self, codes: npt.NDArray[np.integer]) -> list[SubscriptionId]:
-        return [self._ids[code] for code in codes.tolist()]
-
-    def column(self, codes: npt.NDArray[np.integer]) -> pa.Array:
-        return arrow_ids(self.listed(codes))
-
-
-def arrow_ids(listed: list[SubscriptionId]) -> pa.Array:
-    """Ids as an Arrow array of strings or of integers."""
-    try:
-        return pa.array(listed) if listed else pa.array([], pa.string())
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
-
-
-class Registry(Protocol):
-    """Subscriptions by id. Any number of threads may call it; what raises has changed nothing."""
-
-    def subscribe(self, id: SubscriptionId, text: str) -> Receipt: ...
-
-    def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt: ...
-
-    def unsubscribe(self, id: SubscriptionId) -> None: ...
-
-    def match(self, event: Event) -> list[SubscriptionId]: ...
-
-    def match_many(self, events: Sequence[Event]) -> Found: ...
-
-    def text(self, id: SubscriptionId) -> str: ...
-
-    def items(self) -> list[tuple[SubscriptionId, str]]: ...
-
-    def __len__(self) -> int: ...
-
-    def __contains__(self, id: object) -> bool: ...
-
-    def stats(self) -> dict[str, Any]: ...
-
-    def attributes(self) -> Attributes: ...
-
-    def check(self) -> None: ...
-
-
-def attributes_of(conjunctions: Iterable[Conjunction], found: Attributes) -> None:
-    """Add the attributes that conjunctions name to those found so far."""
-    for predicate in (predicate for conjunction in conjunctions for predicate in conjunction):
-        found.setdefault(predicate.attribute, set()).update(constant.kind for constant in predicate.constants)
-        if isinstance(predicate.operand, Reference):
-            found.setdefault(predicate.operand.attribute, set())
-
-
-def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:
-    if not isinstance(text, str):
-        raise LanguageError(f"expected an expression as text, found {show_raw(text)}", 1, "")
-    return parse(text, schema)
-
-
-def parse_row(row: int, id: SubscriptionId, text: str, schema: Schema) -> tuple[Conjunction, ...]:
-    """One of many; an error says which."""
-    try:
-        return parse_text(text, schema)
-    except (LanguageError, LimitError) as error:
-        raise at_row(row, id, error) from None
-
-
-def at_row(row: int, id: SubscriptionId, error: LanguageError | LimitError) -> LanguageError | LimitError:
-    """The error with the subscription it belongs to."""
-    place = f"subscription {id!r} (row {row})"
-    if isinstance(error, LimitError):
-        return LimitError(f"{place}: {error}", error.limit, error.found)
-    return LanguageError(f"{place}: {str(error).removeprefix(f'column {error.column}: ')}", error.column, error.text)
+__all__ = ["PlainRegistry"]
 
 
 class _Held(NamedTuple):
@@ -149,15 +33,18 @@ class _Held(NamedTuple):
 
 
 class PlainRegistry:
-    """A dictionary of what is subscribed, and a matcher that knows it by keys."""
+    """A `Registry`: a dictionary of what is subscribed, and a matcher that knows it by keys."""
 
-    def __init__(self, schema: Schema, matcher: Matcher) -> None:
+    def __init__(self, schema: Schema, algorithm: str, matcher: Matcher) -> None:
         self._schema = schema
+        self._algorithm = algorithm
         self._matcher = matcher
         self._held: dict[SubscriptionId, _Held] = {}
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
         self._lock = ReadWriteLock()
+
+    # -- subscribing ------------------------------------------------------------------------------------------
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
         return self._apply({id: (text, parse_text(text, self._schema))})
@@ -169,6 +56,9 @@ class PlainRegistry:
             parsed.pop(id, None)
             parsed[id] = (text, conjunctions)
         return self._apply(parsed)
+
+    def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
+        return self.subscribe_many(zip(ids.to_pylist(), texts.to_pylist(), strict=True))
 
     def _apply(self, parsed: Mapping[SubscriptionId, tuple[str, tuple[Conjunction, ...]]]) -> Receipt:
         with self._lock.writing():
@@ -194,15 +84,30 @@ class PlainRegistry:
             del self._held[id]
             del self._ids[held.key]
 
-    def match(self, event: Event) -> list[SubscriptionId]:
+    # -- matching ---------------------------------------------------------------------------------------------
+
+    def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
+        return self.match_event(self._schema.event(raw))
+
+    def match_event(self, event: Event) -> list[SubscriptionId]:
         with self._lock.reading():
             return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
 
-    def match_many(self, events: Sequence[Event]) -> Found:
+    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
+        events = batch.events()
         with self._lock.reading():
-            offsets, keys = self._matcher.match_many(events)
-            unique, codes = np.unique(keys, return_inverse=True)
-            return Found(offsets, codes.astype(np.int64), ListedIds([self._ids[int(key)] for key in unique]))
+            found = self._matcher.match_many(events)
+            unique, codes = np.unique(found.items, return_inverse=True)
+            ids = ListedIds([self._ids[int(key)] for key in unique])
+        return Matches(Rows(found.offsets, codes.astype(np.int64)), ids)
+
+    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
+        return self.match_many(batch).counts()
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """The papers' algorithms learn from the events they match, if at all."""
+
+    # -- about what is held -----------------------------------------------------------------------------------
 
     def text(self, id: SubscriptionId) -> str:
         with self._lock.reading():  # a replacement in progress is not seen half done
@@ -242,3 +147,11 @@ class PlainRegistry:
         with self._lock.reading():
             assert self._ids == {held.key: id for id, held in self._held.items()}, "ids and keys disagree"
             self._matcher.check()
+
+    # -- keeping ----------------------------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        write_saved(path, Saved(self._schema, self._algorithm, self.items()))
+
+    def close(self) -> None:
+        """There is nothing outside the process."""

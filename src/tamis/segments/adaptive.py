@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from tamis.batches.batch import batch_of_events
 from tamis.language import print_subscription
-from tamis.matchers.base import Entry, MatcherStats, Rows
+from tamis.matchers.base import Entry, Keys, MatcherStats, Rows
 from tamis.model import Event, Schema
 from tamis.segments.segment_registry import SegmentRegistry
 
@@ -23,6 +24,7 @@ class Adaptive:
     """A `Matcher` over segments."""
 
     def __init__(self, schema: Schema, **options: Any) -> None:
+        self._schema = schema
         self._registry = SegmentRegistry(schema, **options)
 
     def add(self, entries: Sequence[Entry]) -> None:
@@ -33,10 +35,10 @@ class Adaptive:
             self._registry.unsubscribe(key)
 
     def match(self, event: Event) -> list[int]:
-        return [int(key) for key in self._registry.match(event)]
+        return [int(key) for key in self._registry.match_event(event)]
 
-    def match_many(self, events: Sequence[Event]) -> Rows:
-        found = self._registry.match_many(events)
+    def match_many(self, events: Sequence[Event]) -> Rows[Keys]:
+        found = self._registry.match_many(batch_of_events(events, self._schema))
         keys = [int(id) for id in found.ids.listed(found.codes)]
         return Rows(found.offsets, np.array(keys, np.int64))
 

@@ -5,134 +5,95 @@ Whoever asks takes a snapshot and looks at nothing else, so that no writer and n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch, batch_of_events
-from tamis.errors import UnknownSubscription
+from tamis.batches.batch import Batch
 from tamis.matchers.naive import conjunction_holds
-from tamis.model import Event, Schema, SubscriptionId
-from tamis.segments.ask.answering import Answer, Answering
-from tamis.segments.ask.one_event import SingleMatcher
+from tamis.matches import Matches
+from tamis.model import Event, Kind, SubscriptionId
+from tamis.registry.attributes import Attributes, attributes_of
+from tamis.segments.ask.answering import Answering
+from tamis.segments.ask.roads import Ask, Roads
 from tamis.segments.compile.layout import Home
-from tamis.segments.compile.statistics import Statistics
-from tamis.segments.compile.tuning import DEFAULT, Tuning
-from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
-from tamis.segments.subscriptions import Subscriptions
+from tamis.segments.subscriptions import Snapshot, Subscriptions
 
 __all__ = ["Collection"]
 
 Longs = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
+Numbered = tuple[int, SubscriptionId]
+"""An id with its number in the order of subscribing."""
 
 _COUNTED = ("conjunctions", "in_blocks", "in_clusters", "in_lists", "blocks", "accesses", "index_bytes", "id_bytes")
 
 
-class Collection(Subscriptions):
-    """The subscriptions under one schema."""
+class Collection:
+    """What is asked of subscriptions, whoever writes them."""
 
-    def __init__(self, schema: Schema, statistics: Statistics | None = None, tuning: Tuning = DEFAULT) -> None:
-        super().__init__(schema, statistics, tuning)
-        self._answering = Answering(schema)
-        self._singles: WeakKeyDictionary[IdIndex, SingleMatcher] = WeakKeyDictionary()
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions = subscriptions
+        self._schema = subscriptions.schema
         self._work = np.zeros(2, np.int64)
+        self._answering = Answering(self._schema)
+        self.roads = Roads(self._schema, self._answering, self._work)
         self._asked = 0
 
     # -- by events --------------------------------------------------------------------------------------------
 
-    def match(self, event: Event) -> list[SubscriptionId]:
+    def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that one event satisfies, in the order of subscribing."""
-        snapshot = self.snapshot()
+        snapshot = self._subscriptions.snapshot()
+        asks = [] if snapshot.delta else self.roads.plain(snapshot.segments, raw)  # the delta takes an event whole
+        if asks:
+            return self._listed(snapshot.segments, asks, [])
+        return self._match_carefully(snapshot, self._schema.event(raw))
+
+    def match_event(self, event: Event) -> list[SubscriptionId]:
+        """The same for one that was read already."""
+        return self._match_carefully(self._subscriptions.snapshot(), event)
+
+    def _match_carefully(self, snapshot: Snapshot, event: Event) -> list[SubscriptionId]:
         found = [
             (delta.number, id)
             for id, delta in snapshot.delta.items()
-            if any(conjunction_holds(self.schema, one, event) for one in delta.conjunctions(self.schema))
+            if any(conjunction_holds(self._schema, one, event) for one in delta.conjunctions(self._schema))
         ]
+        return self._listed(snapshot.segments, self.roads.careful(snapshot.segments, event), found)
+
+    def _listed(self, segments: Sequence[Segment], asks: list[Ask], found: list[Numbered]) -> list[SubscriptionId]:
+        """What the delta has `found`, and what the segments have to say."""
         self._asked += 1
-        for segment in snapshot.segments:
-            found += _numbered(segment, self._rows_of(segment, event))
+        if len(asks) == 1 and not found:
+            return segments[0].ids.at(asks[0]())
+        for segment, ask in zip(segments, asks, strict=True):
+            rows = ask()
+            found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
         return [id for _, id in sorted(found, key=_number)]
 
-    def match_mapping(self, raw: Mapping[str, object]) -> list[SubscriptionId] | None:
-        """The same for a mapping of plain values that need not be made an event; None if it must."""
-        snapshot = self.snapshot()
-        if snapshot.delta or self.schema.open:
-            return None
-        found: list[tuple[Segment, Ints]] = []
-        for segment in snapshot.segments:
-            rows = self._single(segment).rows_of_mapping(segment, raw)
-            if rows is None:
-                return None
-            found.append((segment, rows))
-        if not found:
-            return None
-        self._asked += 1
-        if len(found) == 1:
-            return found[0][0].ids.at(found[0][1])
-        pairs = [pair for segment, rows in found for pair in _numbered(segment, rows)]
-        return [id for _, id in sorted(pairs, key=_number)]
-
-    def _single(self, segment: Segment) -> SingleMatcher:
-        single = self._singles.get(segment.index)
-        if single is None:
-            single = self._singles[segment.index] = SingleMatcher(segment, self.schema, self._work)
-        return single
-
-    def _rows_of(self, segment: Segment, event: Event) -> Longs:
-        """The first rows of the subscriptions of a segment that one event satisfies."""
-        single = self._single(segment)
-        rows = single.rows(segment, event)
-        if rows is None:
-            batch = batch_of_events([event], self.schema)
-            return self._answering.answer((segment,), batch, 1, self._work).rows.astype(np.int64)
-        if segment.layout.canon is None:
-            return rows.astype(np.int64)
-        first = np.unique(segment.layout.canon[rows]).astype(np.int64)
-        return first[segment.lives(first)]
-
-    def match_batch(self, batch: Batch, threads: int = 1) -> Answer:
-        """The rows that each event of a batch satisfies."""
+    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
+        """The rows that each event of a batch satisfies, as codes of their ids."""
         self._asked += batch.size
-        return self._answering.answer(self.snapshot(freeze=True).segments, batch, threads, self._work)
+        return self._answering.answer(self._frozen(), batch, threads, self._work)
 
-    def count_batch(self, batch: Batch) -> Longs:
+    def count_many(self, batch: Batch) -> Longs:
         """How many subscriptions each event of a batch satisfies."""
         self._asked += batch.size
-        return self._answering.count(self.snapshot(freeze=True).segments, batch, self._work)
+        return self._answering.count(self._frozen(), batch, self._work)
+
+    def _frozen(self) -> tuple[Segment, ...]:
+        return self._subscriptions.snapshot(freeze=True).segments
 
     # -- about themselves -------------------------------------------------------------------------------------
 
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._delta) + sum(map(len, self._segments))
-
-    def text(self, id: SubscriptionId) -> str:
-        with self._lock:
-            if id in self._delta:
-                return self._delta[id].text
-            for segment in self._segments:
-                row = segment.find(id)
-                if row >= 0:
-                    found: str = segment.texts[row].as_py()
-                    return found
-        raise UnknownSubscription(id)
-
-    def __contains__(self, id: object) -> bool:
-        if isinstance(id, bool) or not isinstance(id, str | int):
-            return False
-        with self._lock:
-            return id in self._delta or any(segment.find(id) >= 0 for segment in self._segments)
-
     def items(self) -> list[tuple[SubscriptionId, str]]:
         """All ids and texts, in the order of subscribing."""
-        snapshot = self.snapshot()
+        snapshot = self._subscriptions.snapshot()
         found = [(delta.number, id, delta.text) for id, delta in snapshot.delta.items()]
         for segment in snapshot.segments:
             rows = segment.living
@@ -142,17 +103,17 @@ class Collection(Subscriptions):
 
     def stats(self) -> dict[str, Any]:
         """Counts, bytes and work; how many conjunctions live where, and why."""
-        snapshot = self.snapshot()
+        snapshot = self._subscriptions.snapshot()
         totals = dict.fromkeys(_COUNTED, 0)
         for segment in snapshot.segments:
             for name, count in (segment.layout.counts | segment.bytes_used()).items():
                 totals[name] += count
         never = sum(segment.never_living for segment in snapshot.segments)
         delta = snapshot.delta.values()
-        totals["conjunctions"] += sum(len(one.conjunctions(self.schema)) for one in delta)
+        totals["conjunctions"] += sum(len(one.conjunctions(self._schema)) for one in delta)
         return {
             "subscriptions": len(snapshot.delta) + sum(map(len, snapshot.segments)),
-            "never_matching": never + sum(not one.conjunctions(self.schema) for one in delta),
+            "never_matching": never + sum(not one.conjunctions(self._schema) for one in delta),
             "bytes": totals["index_bytes"] + totals["id_bytes"],
             "work": {
                 "events": self._asked,
@@ -164,21 +125,29 @@ class Collection(Subscriptions):
             "homes": _homes(snapshot.segments),
         } | totals
 
+    def attributes(self) -> Attributes:
+        """Those that subscriptions name, with the kinds of their constants."""
+        found: Attributes = {}
+        snapshot = self._subscriptions.snapshot()
+        for held in snapshot.delta.values():
+            attributes_of(held.conjunctions(self._schema), found)
+        for columns in (segment.layout.columns for segment in snapshot.segments):
+            for name, codes in columns.attributes.items():
+                kinds = codes.dictionaries if codes.names is None else (Kind.STRING,)
+                found.setdefault(name, set()).update(map(Kind, kinds))
+            attributes_of((truth.members for truth in columns.truths), found)
+        return found
+
     def check(self) -> None:
         """Every invariant across segments: an id lives once, rows lead back to their ids."""
-        snapshot = self.snapshot()
+        snapshot = self._subscriptions.snapshot()
         seen: set[SubscriptionId] = set(snapshot.delta)
         for segment in snapshot.segments:
             segment.check()
             for id in segment.ids.take(segment.living).listed():
                 assert id not in seen, f"{id!r} lives twice"
                 seen.add(id)
-        assert len(seen) == len(self), "the count of the living is wrong"
-
-
-def _numbered(segment: Segment, rows: npt.NDArray[np.integer]) -> Iterable[tuple[int, SubscriptionId]]:
-    """Ids with their numbers in the order of subscribing."""
-    return zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
+        assert len(seen) == len(self._subscriptions), "the count of the living is wrong"
 
 
 _number = itemgetter(0)

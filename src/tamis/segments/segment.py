@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +87,7 @@ class Segment:
         rows = self.index.rows.astype(np.int64)
         return np.sort(rows[~self.lives(rows)])
 
-    def lives(self, rows: Longs) -> npt.NDArray[np.bool_]:
+    def lives(self, rows: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.bool_]:
         alive = self.layout.places.alive
         return (alive[rows >> 6] >> (rows & 63).astype(np.uint64)) & np.uint64(1) == 1
 
@@ -117,6 +118,7 @@ class Segment:
         assert len(self.ids) == len(self.texts) == len(self.sequence) == len(layout.linked), "rows and columns differ"
         assert (np.diff(self.index.hashes.astype(np.float64)) >= 0).all(), "the id index is out of order"
         assert len(self.living) == len(self), "the count of the dead is wrong"
+        assert (np.diff(self.sequence[self.living]) > 0).all(), "two subscriptions have one number"
         for row in self.living[:100].tolist():
             assert self.find(self.ids[row]) == row, f"row {row} does not lead back to itself"
         places = layout.places

@@ -21,13 +21,14 @@ import pyarrow as pa
 from tamis.errors import LanguageError, LimitError, UnknownSubscription
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
+from tamis.registry.receipts import Receipt
 from tamis.segments import merging
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Segment, compile_segment
 
-__all__ = ["Applied", "Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
+__all__ = ["Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -61,14 +62,6 @@ class Prepared(NamedTuple):
     known: Mapping[IdIndex, Longs]
 
 
-class Applied(NamedTuple):
-    """What a write did."""
-
-    subscribed: int
-    replaced: int
-    never: tuple[SubscriptionId, ...]
-
-
 class Snapshot(NamedTuple):
     """What a reader sees."""
 
@@ -92,9 +85,32 @@ class Subscriptions:
         self._busy: set[IdIndex] = set()
         self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
 
+    # -- looking up -------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._delta) + sum(map(len, self._segments))
+
+    def __contains__(self, id: object) -> bool:
+        if isinstance(id, bool) or not isinstance(id, str | int):
+            return False
+        with self._lock:
+            return id in self._delta or any(segment.find(id) >= 0 for segment in self._segments)
+
+    def text(self, id: SubscriptionId) -> str:
+        with self._lock:
+            if id in self._delta:
+                return self._delta[id].text
+            for segment in self._segments:
+                row = segment.find(id)
+                if row >= 0:
+                    found: str = segment.texts[row].as_py()
+                    return found
+        raise UnknownSubscription(id)
+
     # -- writing ----------------------------------------------------------------------------------------------
 
-    def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...] | None) -> Applied:
+    def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...] | None) -> Receipt:
         """One subscription that was parsed already, or (None) is surely right and can match."""
         with self._lock:
             replaced = self._forget(id)
@@ -102,7 +118,7 @@ class Subscriptions:
             self._number += 1
             if len(self._delta) >= _FULL_DELTA:
                 self._freeze()
-        return Applied(1, int(replaced), (id,) if conjunctions == () else ())
+        return Receipt(1, int(replaced), (id,) if conjunctions == () else ())
 
     def prepare(self, ids: IdColumn, texts: pa.Array) -> Prepared:
         """Compile distinct ids and their texts, changing nothing; `Rejected` if one does not parse."""
@@ -114,14 +130,14 @@ class Subscriptions:
             raise Rejected(*compiled.rejected[0])
         return Prepared(ids, compiled, {segment.index: segment.index.find_many(ids) for segment in self._segments})
 
-    def install(self, prepared: Prepared) -> Applied:
+    def install(self, prepared: Prepared) -> Receipt:
         """Take in what was prepared; its ids replace what they had."""
         ids, compiled, _ = prepared
         with self._lock:
             replaced = self._forget_many(prepared)
             self._segments = (*self._segments, compiled.segment)
             self._settle()
-        return Applied(len(ids), replaced, tuple(ids.at(compiled.never)))
+        return Receipt(len(ids), replaced, tuple(ids.at(compiled.never)))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._lock:

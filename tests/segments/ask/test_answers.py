@@ -191,7 +191,7 @@ def test_each_of_several_segments_keeps_what_it_found_in_clusters() -> None:
             texts = ((f"id {n}", f"a = {n % 450} and b >= {n % 7}") for n in range(first, first + count))
             one.subscribe_many(list(texts))
     events = [{"a": n, "b": n % 9} for n in range(0, 450, 30)]
-    assert all(segment.layout.counts["in_clusters"] for segment in registry(engine).collection.snapshot().segments)
+    assert all(segment.layout.counts["in_clusters"] for segment in registry(engine).subscriptions.snapshot().segments)
     assert engine.stats()["segments"] == 2
 
     assert [set(ids) for ids in engine.match_many(events)] == [set(oracle.match(event)) for event in events]

@@ -25,8 +25,8 @@ from tamis.model import (
     compare,
 )
 from tamis.model.schema import Attribute
-from tamis.segments import collection
 from tamis.segments.ask import doubts, linking
+from tamis.segments.ask import roads as one_by_one
 from tamis.segments.ask.linking import Choice, some_pair
 from tests.segments.histories import compare_answers, registry
 
@@ -97,7 +97,7 @@ def test_links_of_any_domain_mean_what_the_naive_matcher_says(seed: int) -> None
         texts = [rng.choice(ways).join(some_test(rng, names) for _ in range(rng.randint(1, 4))) for _ in range(40)]
         for one in (engine, oracle):
             one.subscribe_many((40 * segment + n, text) for n, text in enumerate(texts))
-        registry(engine).collection.flush()
+        registry(engine).subscriptions.flush()
         for id in rng.sample(oracle.ids(), 3):
             engine.unsubscribe(id)
             oracle.unsubscribe(id)
@@ -122,7 +122,7 @@ def test_some_pair_is_compare_over_all_pairs(kind: str, operator: Operator) -> N
 def market(texts: list[str]) -> Engine:
     engine = Engine(Schema.loads(MARKET))
     engine.subscribe_many(enumerate(texts))
-    registry(engine).collection.flush()
+    registry(engine).subscriptions.flush()
     return engine
 
 
@@ -213,7 +213,7 @@ def no_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("an event of single values was made a batch")
 
-    monkeypatch.setattr(collection, "batch_of_events", refuse)
+    monkeypatch.setattr(one_by_one, "batch_of_events", refuse)
 
 
 @pytest.mark.usefixtures("no_batches")
@@ -227,24 +227,23 @@ def test_single_values_take_the_short_road(seed: int) -> None:
     texts = [word.join(some_test(rng, names) for _ in range(rng.randint(1, 3))) for _ in range(40)]
     for one in (engine, oracle):
         one.subscribe_many(enumerate(texts))
-    registry(engine).collection.flush()
+    registry(engine).subscriptions.flush()
     for event in [some_event(rng, names, 1) for _ in range(60)]:
         expected = oracle.match(event)
 
         assert engine.match(event) == expected, event
-        assert registry(engine).match_mapping(event) in (expected, None)
-        assert registry(engine).match(SCHEMA.event(event)) == expected
+        assert registry(engine).match_event(SCHEMA.event(event)) == expected
 
 
-def test_a_mapping_of_plain_values_settles_its_links_itself() -> None:
+def test_a_mapping_of_plain_values_settles_its_links_itself(roads: list[str]) -> None:
     engine = market(["bid > @reserve", "bid = @reserve", "bid != @reserve and x = 1", "not (bid > @step)"])
-    answer = registry(engine).match_mapping
 
     for _ in range(2):
-        assert answer({"bid": 5, "reserve": 3, "x": 1}) == [0, 2]
-        assert answer({"bid": 3, "reserve": 3, "x": 1}) == [1]
-        assert answer({"bid": 3, "reserve": None, "x": 1, "step": 3}) == [3]
-        assert answer({"bid": [3, 4], "reserve": 3}) is None
+        assert engine.match({"bid": 5, "reserve": 3, "x": 1}) == [0, 2]
+        assert engine.match({"bid": 3, "reserve": 3, "x": 1}) == [1]
+        assert engine.match({"bid": 3, "reserve": None, "x": 1, "step": 3}) == [3]
+        assert engine.match({"bid": [3, 4], "reserve": 3}) == [0, 1]
+    assert roads == ["plain", "plain", "plain", "careful"] * 2
 
 
 def test_an_event_type_that_goes_without_saying_can_be_compared() -> None:

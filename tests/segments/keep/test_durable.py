@@ -211,7 +211,7 @@ def test_what_was_observed_is_kept_with_the_engine_and_with_copies_of_it(tmp_pat
         engine.subscribe_many([(n, f"v = {n % 4} and w = 'x'") for n in range(40)])
         engine.observe(sample)
         engine.subscribe("late", "v = 1")
-        learned = registry(engine).collection.statistics
+        learned = registry(engine).subscriptions.statistics
         engine.save(tmp_path / "copy")
         leave(engine)
 
@@ -219,14 +219,14 @@ def test_what_was_observed_is_kept_with_the_engine_and_with_copies_of_it(tmp_pat
     assert learned.attributes["v"].frequent == {value_of(1): 0.9, value_of(2): 0.1, value_of(3): 0.1}
     for folder in ("engine", "copy", "engine"):
         with Engine.open(tmp_path / folder) as engine:
-            assert registry(engine).collection.statistics == learned
+            assert registry(engine).subscriptions.statistics == learned
             answers_as(engine, {**{n: f"v = {n % 4} and w = 'x'" for n in range(40)}, "late": "v = 1"})
             engine.subscribe("one more", "v = 2")
             engine.unsubscribe("one more")
             registry(engine).checkpoint()
     given = Statistics(1, {})
     with Engine.open(tmp_path / "copy", statistics=given) as engine:
-        assert registry(engine).collection.statistics == given
+        assert registry(engine).subscriptions.statistics == given
 
 
 def test_what_was_observed_chooses_homes_after_opening_too(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_folder_without_statistics_has_none(tmp_path: Path) -> None:
 
     assert "statistics" not in json.loads((tmp_path / "engine" / "current.json").read_text())
     with Engine.open(tmp_path / "engine") as engine:
-        assert registry(engine).collection.statistics is None
+        assert registry(engine).subscriptions.statistics is None
 
 
 def test_a_schema_is_kept_with_the_engine(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_many_checkpoints_never_list_one_segment_for_another(tmp_path: Path) -> 
         for step in islice(operations(77, []), 300):
             write(engine, step)
             model = model_after(model, step)
-            registry(engine).collection.flush()
+            registry(engine).subscriptions.flush()
 
     with Engine.open(tmp_path / "engine") as opened:
         assert held(opened) == list(model.items())

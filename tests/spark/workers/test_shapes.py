@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis.matchers import Rows
 from tamis.spark.workers import shapes
 from tamis.spark.workers.shapes import SegmentAnswer, counted, in_lists, in_pieces
 
@@ -23,7 +24,7 @@ def draw(seed: int, most: int, kind: pa.DataType) -> tuple[list[SegmentAnswer], 
         offsets = np.concatenate([[0], np.cumsum(counts)])
         for at, row in enumerate(rows.tolist()):
             wanted[f"e{row}"] += ids[offsets[at] : offsets[at + 1]].to_pylist()
-        found.append(SegmentAnswer(asked, offsets, ids))
+        found.append(SegmentAnswer(asked, Rows(offsets, ids)))
         next_id += len(ids)
     return found, {event: ids for event, ids in wanted.items() if ids}
 
@@ -36,7 +37,7 @@ def test_lists_have_every_id_once_and_an_event_one_row(kind: pa.DataType, most: 
     event_ids = pa.array([f"e{row}" for row in range(EVENTS)])
 
     rows = [row for batch in in_lists(event_ids, found) for row in batch.to_pylist()]
-    counts = [row for batch in counted(event_ids, [(one.rows, np.diff(one.offsets)) for one in found])
+    counts = [row for batch in counted(event_ids, [(one.rows, one.found.counts()) for one in found])
               for row in batch.to_pylist()]  # fmt: skip
 
     assert {row["event_id"]: row["subscription_ids"] for row in rows} == wanted

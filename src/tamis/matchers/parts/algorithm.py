@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tamis.errors import OptionError, TamisError
 from tamis.indexes.base import IndexMaker
-from tamis.matchers.base import Entry, MatcherStats, Rows, Work
+from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
 from tamis.matchers.parts.arrays import Ints
 from tamis.matchers.parts.changes import Change
 from tamis.matchers.parts.front import Front
@@ -78,7 +78,7 @@ class Algorithm(ABC):
         """Keys of the rows whose every predicate holds for some value; the caller looks at the rest."""
         return self._roster.keys[self._find(event)]
 
-    def match_many(self, events: Sequence[Event]) -> Rows:
+    def match_many(self, events: Sequence[Event]) -> Rows[Keys]:
         return Rows.of(self.match(event) for event in events)
 
     def stats(self) -> MatcherStats:

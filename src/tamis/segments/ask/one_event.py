@@ -1,14 +1,15 @@
 """One event against one segment, without the columns a batch is made of.
 
 The same kernels, called once; codes are looked up value by value. Buffers are kept from call to call, one set per
-thread, and the kernel finds them and the segment in one table.
+thread, and the kernel finds them and the segment in one table. Reading an event and asking are two steps, so that
+nothing is asked before every segment is known to take what was read.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +17,28 @@ import numpy.typing as npt
 from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
 from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
-from tamis.model import EVENT_TYPE, Event, Schema, Value, compare
+from tamis.kernels.segments.rows import Places
+from tamis.model import Event, Schema, Value, compare
 from tamis.segments.ask.plain import PlainLink, Reader, plain_links, plain_readers
 from tamis.segments.compile.truths import FALSE, FIRST_TRUTH
 from tamis.segments.segment import Segment
 
-__all__ = ["SingleMatcher"]
+__all__ = ["NotPlain", "SingleMatcher"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
+Shape: TypeAlias = tuple[object, ...]
+"""What mappings that are read alike have in common: names, types of values, and the event type, whose rules count."""
+
 _ROOM = 4096
 _NO_LISTS = np.zeros(1, np.int32)
 _MOST_SHAPES = 1000
+"""Kept of one segment; mappings of still others are read as events."""
+
+
+class NotPlain(Exception):
+    """A mapping that must be read as an event."""
 
 
 class _Desk:
@@ -43,24 +53,25 @@ class _Desk:
         codes, rows = np.zeros(width, np.int32), np.empty(out, np.int32)
         self.buffers = Buffers(codes, rows, one, other, work, _NO_LISTS, segment.sequence, keys)
         self.codes = codes.data  # takes a code quicker than the array does
-        self._places = self._parts.places
+        self.places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
 
-    def look_at(self, segment: Segment) -> None:
-        """The same segment, perhaps with more dead."""
-        places = segment.layout.places
-        if places is not self._places:
-            self._places = places
-            self.table[ALIVE] = places.alive.ctypes.data
-            self.table[ANY_DEAD] = places.any_dead
+    def look_at(self, places: Places) -> None:
+        """The same segment with more dead."""
+        self.places = places
+        self.table[ALIVE] = places.alive.ctypes.data
+        self.table[ANY_DEAD] = places.any_dead
 
 
-class _Shape(NamedTuple):
-    """How to read mappings of the same names and types: the codes to start from, a reader for each value, the links."""
+class _Reading(NamedTuple):
+    """How to read mappings of one shape: the codes to start from, a reader for each value, the links."""
 
     codes: memoryview
     readers: list[tuple[int, Reader]]
     links: list[PlainLink]
+
+
+_UNSEEN = _Reading(memoryview(b""), [], [])
 
 
 class SingleMatcher:
@@ -80,93 +91,53 @@ class SingleMatcher:
         nothing = np.zeros(self._width, np.int32)
         nothing[columns.keyed : columns.count] = FALSE
         self._nothing = nothing.data
-        self._plain = segment.layout.canon is None
+        links = self._partners.items()
+        linked = (name for mine, others in links for name in (mine, *others))
+        self._looked_at = {*self._columns, *linked, *self._tellers}
         self._local = threading.local()
-        self._shapes: dict[object, _Shape | None] = {}
+        self._readings: dict[Shape, _Reading | None] = {}
 
-    def _desk(self, segment: Segment) -> _Desk:
+    def desk(self, segment: Segment) -> _Desk:
+        """This thread's. `segment` is here and below the one this was made for, perhaps with more dead."""
         found: _Desk | None = getattr(self._local, "desk", None)
         if found is None:
             found = self._local.desk = _Desk(segment, self._width, self._work)
-        found.look_at(segment)
+        if found.places is not segment.layout.places:
+            found.look_at(segment.layout.places)
         return found
 
-    def rows(self, segment: Segment, event: Event) -> Ints | None:
-        """The live rows that the event satisfies in the order of subscribing, a subscription's perhaps several times;
-        None if a batch must do it.
+    # -- reading ----------------------------------------------------------------------------------------------
 
-        `segment` is this one, perhaps with more dead.
-        """
-        desk = self._desk(segment)
-        codes = desk.codes
-        codes[:] = self._nothing
-        for name, values in event.values.items():
-            column = self._columns.get(name)
-            if column is not None:
-                if len(values) > 1:
-                    return None
-                codes[column[0]] = column[1].code(values[0])
-        if self._partners and not self._settle_links(codes, event.values):
-            return None
-        if self._tellers and not self._tell(codes, event.values):
-            return None
-        return self._match(segment, desk)
-
-    def _settle_links(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> bool:
-        """Whether it could be done, no link having several values to choose from."""
-        for name in self._partners.keys() & values.keys():
-            domain = self._schema.domain(name)
-            assert domain is not None
-            for other in self._partners[name].keys() & values.keys():
-                mine, theirs = values[name], values[other]
-                if len(mine) > 1 or len(theirs) > 1:
-                    return False
-                for column, operator in self._partners[name][other]:
-                    if compare(domain, operator, mine[0], theirs[0]):
-                        codes[column] = FIRST_TRUTH
-        return True
-
-    def _tell(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> bool:
-        """Whether it could be done, no column having several truths that hold."""
-        for name in self._tellers.keys() & values.keys():
-            told = self._tellers[name].told(values[name][0])
-            if len(values[name]) > 1 or len({column for column, _ in told}) < len(told):
-                return False
-            for column, code in told:
-                codes[column] = code
-        return True
-
-    def rows_of_mapping(self, segment: Segment, raw: Mapping[str, object]) -> Ints | None:
-        """The same for a mapping of plain values, each subscription once; None if it must be read as an event first.
+    def read(self, segment: Segment, shape: Shape, raw: Mapping[str, object]) -> _Desk:
+        """A mapping of plain values goes to the desk as codes; `NotPlain` if it must be read as an event first.
 
         Names and types decide which checks an event needs: they are made once for every shape, those of values always.
         """
-        if not self._plain or type(raw) is not dict:
-            return None
-        shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from type to type
         try:
-            known = self._shapes[shape]
-        except KeyError:
-            known = self._learn_shape(shape, raw)
+            known = self._readings.get(shape, _UNSEEN)
         except TypeError:  # a list of event types is no key
-            return None
+            raise NotPlain from None
+        if known is _UNSEEN:
+            known = self._learn(shape, raw)
         if known is None:
-            return None
-        desk = self._desk(segment)
+            raise NotPlain
+        desk = self.desk(segment)
         codes = desk.codes
         codes[:] = known.codes
         for (column, read), found in zip(known.readers, raw.values(), strict=True):
             code = read(found)
             if code < 0:
-                return None
+                raise NotPlain
             if column >= 0:
                 codes[column] = code
         for column, holds, name, other in known.links:
             if holds(raw[name], raw[other]):
                 codes[column] = FIRST_TRUTH
-        return self._match(segment, desk)
+        return desk
 
-    def _learn_shape(self, shape: object, raw: Mapping[str, object]) -> _Shape | None:
+    def _learn(self, shape: Shape, raw: Mapping[str, object]) -> _Reading | None:
+        if len(self._readings) >= _MOST_SHAPES:
+            return None
         event = self._schema.event(raw)  # whatever is wrong with it is said here
         readers = plain_readers(self._schema, raw, self._columns)
         links = plain_links(self._schema, raw, event, self._partners)
@@ -176,18 +147,73 @@ class SingleMatcher:
             for name, (column, of) in self._columns.items():
                 if name in event.values and raw.get(name) is None:  # the only event type need not be named
                     codes[column] = of.code(event.values[name][0])
-            known = _Shape(codes.data, readers, links)
-        if len(self._shapes) < _MOST_SHAPES:
-            self._shapes[shape] = known
+            known = _Reading(codes.data, readers, links)
+        self._readings[shape] = known
         return known
 
-    def _match(self, segment: Segment, desk: _Desk) -> Ints:
-        while True:
+    def takes(self, event: Event) -> bool:
+        """Whether no attribute that the segment looks at has several values, and no column several truths that hold."""
+        if any(len(values) > 1 and name in self._looked_at for name, values in event.values.items()):
+            return False
+        told = self._told(event)
+        return len({column for column, _ in told}) == len(told)
+
+    def _told(self, event: Event) -> list[tuple[int, int]]:
+        """The truths about its values, as columns and codes."""
+        known = self._tellers.keys() & event.values.keys() if self._tellers else ()
+        return [pair for name in known for pair in self._tellers[name].told(event.values[name][0])]
+
+    def read_event(self, segment: Segment, event: Event) -> _Desk:
+        """An event that it takes goes to the desk as codes."""
+        desk = self.desk(segment)
+        codes = desk.codes
+        codes[:] = self._nothing
+        for name, values in event.values.items():
+            column = self._columns.get(name)
+            if column is not None:
+                codes[column[0]] = column[1].code(values[0])
+        if self._partners:
+            self._settle_links(codes, event.values)
+        for at, code in self._told(event):
+            codes[at] = code
+        return desk
+
+    def _settle_links(self, codes: memoryview, values: Mapping[str, tuple[Value, ...]]) -> None:
+        for name in self._partners.keys() & values.keys():
+            domain = self._schema.domain(name)
+            assert domain is not None
+            for other in self._partners[name].keys() & values.keys():
+                for column, operator in self._partners[name][other]:
+                    if compare(domain, operator, values[name][0], values[other][0]):
+                        codes[column] = FIRST_TRUTH
+
+    # -- asking -----------------------------------------------------------------------------------------------
+
+    def ask(self, segment: Segment, desk: _Desk) -> Ints:
+        """The first rows of the living that what was read satisfies, in the order of subscribing.
+
+        They are good until the desk is used again.
+        """
+        count = match_one(desk.table)
+        while count < 0:
+            desk = self._with_room(segment, desk, count)
             count = match_one(desk.table)
-            if count >= 0:
-                rows = desk.buffers.out[:count]
-                return rows if count <= IN_ORDER else rows[segment.sequence[rows].argsort()]
-            codes, members, out = desk.codes, len(desk.finds.members), len(desk.buffers.out)
-            room = 2 * members if count == -1 else members, max(out, 64 - count)
-            desk = self._local.desk = _Desk(segment, self._width, self._work, *room)
-            desk.codes[:] = codes
+        rows = desk.buffers.out[:count]
+        if count > IN_ORDER:
+            rows = rows[segment.sequence[rows].argsort()]
+        return rows if segment.layout.canon is None else _first_rows(segment, segment.layout.canon[rows])
+
+    def _with_room(self, segment: Segment, desk: _Desk, count: int) -> _Desk:
+        """The same codes on a larger desk; `count` is what the kernel said of the one that was too small."""
+        members, out = len(desk.finds.members), len(desk.buffers.out)
+        room = 2 * members if count == -1 else members, max(out, 64 - count)
+        larger = self._local.desk = _Desk(segment, self._width, self._work, *room)
+        larger.codes[:] = desk.codes
+        return larger
+
+
+def _first_rows(segment: Segment, first: Ints) -> Ints:
+    """Each once, if it lives. Those of one subscription stand side by side, as its rows have its number."""
+    if len(first) > 1:
+        first = first[np.append(True, first[1:] != first[:-1])]
+    return first[segment.lives(first)] if segment.dead else first

@@ -48,8 +48,7 @@ class _Asked(NamedTuple):
     rows: Longs | None
 
     def found(self) -> SegmentAnswer:
-        offsets, rows = self.segment.match(self.batch)
-        return SegmentAnswer(self.rows, offsets, self.segment.ids(rows))
+        return SegmentAnswer(self.rows, self.segment.match(self.batch))
 
 
 def _list_pieces(event_ids: pa.Array, asked: list[_Asked]) -> Batches:

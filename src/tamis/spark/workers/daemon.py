@@ -36,7 +36,7 @@ def warm_up() -> None:
         events = pa.array([{"price": 1, "name": "x"}, {"price": 5, "name": None}])
         batch = read_batch(events, pa.array([1, 2]), schema)
         segment.count(batch)
-        segment.ids(segment.match(batch)[1])
+        segment.match(batch)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import pyarrow as pa
 
 from tamis.batches.batch import Batch, batch_of_arrow, batch_of_columns, batch_of_events
 from tamis.errors import EventError, LimitError, SegmentError, TamisError
+from tamis.matchers.base import Rows
+from tamis.matches import Codes
 from tamis.model import Event, Schema
 from tamis.segments.collection import Collection
 from tamis.segments.compile.statistics import Statistics
@@ -19,13 +21,13 @@ from tamis.segments.ids import IdColumn
 from tamis.segments.keep import segment_file as segments
 from tamis.segments.keep.segment_file import save_segment
 from tamis.segments.segment import Segment, compile_segment
+from tamis.segments.subscriptions import Subscriptions
 from tamis.spark.steps.event_frames import raw_events
 from tamis.spark.workers.checks import leaves
 
 __all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "read_batch", "write_segment"]
 
 Longs = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.integer]
 
 
 class Rejected(NamedTuple):
@@ -53,16 +55,17 @@ class Opened:
 
     def __init__(self, segment: Segment, schema: Schema) -> None:
         self._segment = segment
-        self._collection = Collection(schema)
-        self._collection.adopt(segment)
+        subscriptions = Subscriptions(schema)
+        subscriptions.adopt(segment)
+        self._collection = Collection(subscriptions)
         self._string = pa.types.is_large_string(segment.ids.array.type)
 
-    def ids(self, rows: Rows) -> pa.Array:
+    def ids(self, rows: Codes) -> pa.Array:
         """The subscription ids of some rows."""
         found = self._segment.ids.array.take(pa.array(rows))
         return found.cast(pa.string()) if self._string else found
 
-    def texts(self, rows: Rows) -> pa.Array:
+    def texts(self, rows: Codes) -> pa.Array:
         """The expressions of some rows of `subscriptions`."""
         return self._segment.texts.take(pa.array(rows)).cast(pa.string())
 
@@ -70,14 +73,14 @@ class Opened:
         """One row for each living subscription."""
         return self._segment.living
 
-    def match(self, batch: Batch) -> tuple[Longs, Rows]:
-        """Compressed sparse rows: offsets per event, and rows for `ids`."""
-        answer = self._collection.match_batch(batch)
-        return answer.offsets, answer.rows
+    def match(self, batch: Batch) -> Rows[pa.Array]:
+        """The subscription ids that each event satisfies."""
+        found = self._collection.match_many(batch)
+        return Rows(found.offsets, self.ids(found.codes))
 
     def count(self, batch: Batch) -> Longs:
         """The number of matches of each event."""
-        return self._collection.count_batch(batch)
+        return self._collection.count_many(batch)
 
 
 _OPEN: dict[tuple[str, str | None], Opened] = {}

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.matchers.base import Rows
 from tamis.spark.columns import EVENT_ID, MATCH_COUNT, SUBSCRIPTION_IDS
 
 __all__ = ["MOST_IDS", "SegmentAnswer", "counted", "in_lists", "in_pieces"]
@@ -25,30 +26,30 @@ Batches = Iterator[pa.RecordBatch]
 
 
 class SegmentAnswer(NamedTuple):
-    """A segment's answer: event `rows[i]` (or `i`, if None) matched the ids from `offsets[i]` to `offsets[i + 1]`."""
+    """A segment's answer: event `rows[i]` (or `i`, if None) matched the ids in row i of `found`."""
 
     rows: Longs | None
-    offsets: Longs
-    ids: pa.Array
+    found: Rows[pa.Array]
 
 
 def in_pieces(event_ids: pa.Array, one: SegmentAnswer) -> Batches:
     """A row per event that matched; more than `MOST_IDS` ids go on in further rows."""
-    counts = np.diff(one.offsets)
+    offsets, ids = one.found.offsets, one.found.items
+    counts = one.found.counts()
     pieces = -(-counts // MOST_IDS)
     owners = np.repeat(np.arange(len(counts)), pieces)
     nth = np.arange(len(owners)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    starts = one.offsets[owners] + nth * MOST_IDS
-    bounds = np.append(starts, one.offsets[-1:])
+    starts = offsets[owners] + nth * MOST_IDS
+    bounds = np.append(starts, offsets[-1:])
     events = event_ids.take(pa.array(owners if one.rows is None else one.rows[owners]))
-    kind = pa.list_(pa.field("element", one.ids.type, nullable=False))
+    kind = pa.list_(pa.field("element", ids.type, nullable=False))
     # Rows are put together until a batch holds about `MOST_IDS` ids.
     cuts = [0, *(np.flatnonzero(np.diff(bounds[:-1] // MOST_IDS)) + 1).tolist(), len(owners)]
     for first, last in pairwise(cuts):
         if first < last:
             edges = bounds[first : last + 1]
-            ids = one.ids.slice(edges[0], edges[-1] - edges[0])
-            lists = pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), ids, type=kind)
+            listed = ids.slice(edges[0], edges[-1] - edges[0])
+            lists = pa.ListArray.from_arrays(pa.array((edges - edges[0]).astype(np.int32)), listed, type=kind)
             columns = [events.slice(first, last - first), lists, pa.array(np.diff(edges))]
             yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_IDS, MATCH_COUNT])
 
@@ -59,9 +60,9 @@ def in_lists(event_ids: pa.Array, found: Sequence[SegmentAnswer]) -> Batches:
         return in_pieces(event_ids, found[0])
     totals = np.zeros(len(event_ids), np.int64)
     for one in found:
-        totals[_all(one.rows)] += np.diff(one.offsets)
+        totals[_all(one.rows)] += one.found.counts()
     offsets = np.concatenate([[0], np.cumsum(totals)])
-    return in_pieces(event_ids, SegmentAnswer(None, offsets, _gathered(found, offsets)))
+    return in_pieces(event_ids, SegmentAnswer(None, Rows(offsets, _gathered(found, offsets))))
 
 
 def _all(rows: Longs | None) -> Longs | slice:
@@ -73,27 +74,28 @@ def _gathered(found: Sequence[SegmentAnswer], offsets: Longs) -> pa.Array:
 
     Integers are moved at once; of strings the order is, and they follow it.
     """
-    whole = all(pa.types.is_integer(one.ids.type) for one in found)
+    whole = all(pa.types.is_integer(one.found.items.type) for one in found)
     moved, filled, first = np.empty(int(offsets[-1]), np.int64), offsets[:-1].copy(), 0
     for one in found:
-        source = one.ids.to_numpy() if whole else np.arange(first, first + len(one.ids))
-        counts, rows = np.diff(one.offsets), _all(one.rows)
-        _move(source, one.offsets, counts, moved, filled[rows])
-        filled[rows] += counts
-        first += len(one.ids)
-    return pa.array(moved) if whole else pa.concat_arrays([one.ids for one in found]).take(pa.array(moved))
+        ids, rows = one.found.items, _all(one.rows)
+        source = ids.to_numpy() if whole else np.arange(first, first + len(ids))
+        _move(Rows(one.found.offsets, source), moved, filled[rows])
+        filled[rows] += one.found.counts()
+        first += len(ids)
+    return pa.array(moved) if whole else pa.concat_arrays([one.found.items for one in found]).take(pa.array(moved))
 
 
-def _move(source: Longs, offsets: Longs, counts: Longs, moved: Longs, places: Longs) -> None:
-    """Each event's run of the source to its place: run by run, unless the runs are so short that this costs more."""
+def _move(source: Rows[Longs], moved: Longs, places: Longs) -> None:
+    """Each row of the source to its place: run by run, unless the runs are so short that this costs more."""
+    offsets, counts = source.offsets, source.counts()
     matched = np.flatnonzero(counts)
-    if len(source) < _LONG_RUN * len(matched):
-        moved[np.repeat(places - offsets[:-1], counts) + np.arange(len(source))] = source
+    if len(source.items) < _LONG_RUN * len(matched):
+        moved[np.repeat(places - offsets[:-1], counts) + np.arange(len(source.items))] = source.items
         return
     for place, first, count in zip(
         places[matched].tolist(), offsets[matched].tolist(), counts[matched].tolist(), strict=True
     ):
-        moved[place : place + count] = source[first : first + count]
+        moved[place : place + count] = source.items[first : first + count]
 
 
 def counted(event_ids: pa.Array, found: Sequence[tuple[Longs | None, Longs]]) -> Batches:

@@ -1,0 +1,83 @@
+"""Subscriptions as users give them: pairs, or an Arrow table with columns `id` and `expression`; ids are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from tamis.errors import OptionError
+from tamis.model import SubscriptionId
+from tamis.model.values import ValueRefused, is_text, show_raw
+
+__all__ = ["Given", "checked_id", "pairs_of", "plain_columns"]
+
+Given: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
+
+
+def checked_id(id: object) -> SubscriptionId:
+    if isinstance(id, bool) or not isinstance(id, str | int):
+        raise OptionError(f"expected a subscription id that is a string or an integer, found {show_raw(id)}")
+    if isinstance(id, int) and id.bit_length() > 64:
+        raise OptionError(f"expected a subscription id of at most 64 bits, found {show_raw(id)}")
+    try:
+        return is_text(id) if isinstance(id, str) else id
+    except ValueRefused as error:
+        raise OptionError(f"subscription id: {error}") from None
+
+
+def pairs_of(given: Given) -> Iterator[tuple[SubscriptionId, str]]:
+    """One after the other; an id that is none is an error that says in which row."""
+    pairs: Iterable[Any] = _rows(given) if isinstance(given, pa.Table | pa.RecordBatch) else given
+    for row, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise OptionError(f"row {row}: expected a pair (id, expression), found {show_raw(pair)}")
+        try:
+            id = checked_id(pair[0])
+        except OptionError as error:
+            raise OptionError(f"row {row}: {error}") from None
+        yield id, pair[1]
+
+
+def _rows(table: pa.Table | pa.RecordBatch) -> Iterable[Any]:
+    if not _has_both(table):
+        found = ", ".join(table.schema.names)
+        raise OptionError(f"expected columns 'id' and 'expression', found {found}")
+    return zip(*(_column(table, name).to_pylist() for name in ("id", "expression")), strict=True)
+
+
+def plain_columns(given: Given) -> tuple[pa.Array, pa.Array] | None:
+    """Ids and texts as a registry takes columns; None if they are to be looked at pair by pair."""
+    if not isinstance(given, pa.Table | pa.RecordBatch) or not _has_both(given):
+        return None
+    ids, texts = (_column(given, name) for name in ("id", "expression"))
+    if ids.null_count or texts.null_count or not _is_string(texts.type):
+        return None
+    if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
+        return ids.cast(pa.int64()), texts
+    return (ids.cast(pa.large_string()), texts) if _is_string(ids.type) else None
+
+
+def _has_both(table: pa.Table | pa.RecordBatch) -> bool:
+    names = table.schema.names
+    return bool(names.count("id") == names.count("expression") == 1)
+
+
+def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
+    column = _whole(table.column(name))
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise OptionError(f"column {name!r}: {error}") from None
+    return column
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
+
+
+def _is_string(of: pa.DataType) -> bool:
+    return bool(pa.types.is_string(of) or pa.types.is_large_string(of))

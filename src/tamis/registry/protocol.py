@@ -1,0 +1,81 @@
+"""What the engine asks of a registry, and the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.batches.batch import Batch
+from tamis.matches import Matches
+from tamis.model import Event, SubscriptionId
+from tamis.registry.attributes import Attributes
+from tamis.registry.receipts import Receipt
+
+__all__ = ["Registry"]
+
+
+class Registry(Protocol):
+    """Subscriptions by id, and the answers to events.
+
+    Any number of threads may call it: each answer is that of one moment, before or after a change and never within
+    one. What raises has changed nothing. Ids were checked before they come here; texts are read here, and so is a
+    mapping that stands for an event, as a registry may know a shorter way than to read it whole. Ids of one event, and
+    `items`, come in the order of subscribing; within an event of a batch no order is promised.
+    """
+
+    def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
+        """Subscribe an id, or replace what it had."""
+
+    def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
+        """All of them or, on an error, none; the error says which is wrong. An id that comes twice has its last."""
+
+    def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
+        """The same from columns without nulls: ids are int64 or large strings, texts strings."""
+
+    def unsubscribe(self, id: SubscriptionId) -> None:
+        """Forget an id; `UnknownSubscription` if there is none."""
+
+    def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
+        """The ids that an event satisfies; `EventError` or `LimitError` as `Schema.event` has it."""
+
+    def match_event(self, event: Event) -> list[SubscriptionId]:
+        """The same for an event that was read already."""
+
+    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
+        """The answers to a batch, perhaps on several threads."""
+
+    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """How many subscriptions each event of a batch satisfies."""
+
+    def observe(self, events: Sequence[Event]) -> None:
+        """A sample of what events are like, for whoever can make use of it."""
+
+    def text(self, id: SubscriptionId) -> str:
+        """What an id was subscribed with; `UnknownSubscription` if there is none."""
+
+    def items(self) -> list[tuple[SubscriptionId, str]]:
+        """All ids and texts."""
+
+    def __len__(self) -> int: ...
+
+    def __contains__(self, id: object) -> bool: ...
+
+    def stats(self) -> dict[str, Any]:
+        """At least `subscriptions`, `conjunctions`, `never_matching`, `bytes` and `work`."""
+
+    def attributes(self) -> Attributes:
+        """Those that subscriptions name."""
+
+    def check(self) -> None:
+        """Verify every invariant; AssertionError names the one that broke."""
+
+    def save(self, path: Path) -> None:
+        """Write the schema and all subscriptions, atomically."""
+
+    def close(self) -> None:
+        """Let go of whatever is held outside the process. Reading goes on; closing again does nothing."""
