@@ -13,11 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from tamis import spark as ts
+from tamis.batches.arrow import certain
 from tamis.errors import EventError, LimitError, OptionError
 from tamis.model import Schema
-from tamis.spark.steps.event_frames import raw_events
-from tamis.spark.workers.checks import certain
-from tamis.spark.workers.segment_store import read_batch
+from tamis.spark.workers.reading import raw_events, read_batch
 from tamis.workloads import auctions
 
 pytestmark = pytest.mark.spark
@@ -190,7 +189,7 @@ def test_the_quick_check_never_passes_what_the_schema_refuses() -> None:
     raws = [draw_event(draw) for _ in range(4000)]
     array = pa.array(raws, pa.struct([*_arrow_fields()]))[17:]
 
-    passed = certain(SCHEMA, array)
+    passed = certain(array, SCHEMA)
 
     wrong = [raw for raw, good in zip(raws[17:], passed, strict=True) if good and expected(SCHEMA, raw)]
     assert wrong == []
@@ -220,7 +219,7 @@ def test_what_a_null_list_covers_is_nobodys_value() -> None:
         [pa.array(["shop"] * 3), rating, quantity], names=["event_type", "seller", "quantity"]
     )
 
-    assert certain(SCHEMA, events).tolist() == [True, True, True]
+    assert certain(events, SCHEMA).tolist() == [True, True, True]
     assert [len(SCHEMA.event(raw).values) for raw in events.to_pylist()] == [3, 2, 3]
 
 
@@ -230,7 +229,7 @@ def test_the_only_event_type_is_a_value_of_struct_events_that_leave_it_out() -> 
 
     batch = read_batch(events, pa.array([1, 2]), schema)
 
-    assert certain(schema, events).all()
+    assert certain(events, schema).all()
     assert [list(map(str, part.values)) for part in batch.parts["event_type"]] == [["only", "only"]]
 
 
