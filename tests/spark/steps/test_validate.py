@@ -6,6 +6,7 @@ import json
 import random
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -153,6 +154,33 @@ def test_decimals_dates_and_timestamps_are_exact(spark: SparkSession) -> None:
     )
 
     assert event == wanted
+
+
+@pytest.mark.parametrize("plan", ["everywhere", "groups"])
+def test_valid_events_are_matched_alike_with_and_without_a_second_look(
+    spark: SparkSession, tmp_path: Path, plan: str
+) -> None:
+    path = str(tmp_path / "index")
+    texts = [
+        *(("a", "price < 3"), ("b", "quantity >= 7"), ("c", "grade is missing")),
+        ("d", "sold_at > timestamp '0001-01-02T00:00:00Z'"),
+    ]
+    ts.index(spark.createDataFrame(texts, "id string, expression string"), SCHEMA, path)
+    draw = random.Random(8)
+    raws = [draw_event(draw) for _ in range(400)]
+    structs = spark.createDataFrame(list(enumerate(raws)), f"event_id int, event struct<{DDL}>")
+
+    for events in (structs, structs.selectExpr("event_id", "to_json(event) as event")):
+        valid, _ = ts.validate(events, SCHEMA)
+        found = [
+            {(row.event_id, row.subscription_id) for row in ts.match(valid, path, plan=plan, validated=known).collect()}
+            for known in (False, True)
+        ]
+        counted = ts.count_matches(valid, path, plan=plan, validated=True).collect()
+
+        assert found[0] == found[1]
+        assert {id for _, id in found[0]} == {"a", "b", "c", "d"}
+        assert sum(row.match_count for row in counted) == len(found[0])
 
 
 def test_columns_without_an_event_column_are_the_event(spark: SparkSession) -> None:
