@@ -23,7 +23,7 @@ def main(story: Path) -> None:
         for mapping in [example / "mappings" / f"{name}.toml"]
     ]
     valid, rejected = ts.validate(reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), events), schema)
-    matches = ts.match(valid, str(story / "index"))
+    matches = ts.match(valid, str(story / "index"), validated=True)
     people = spark.read.parquet(str(example / "subscriptions.parquet"))
     rejected.groupBy("publisher", "rule").count().orderBy("publisher", "rule").show()
     ts.notify(matches, people).groupBy("subscriber", "channel").count().orderBy("subscriber").show()

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch, arrow_rows, batch_of_arrow, batch_of_events, read_row
+from tamis.batches.batch import Batch
+from tamis.batches.edge import read_batch, read_events
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
@@ -159,18 +160,14 @@ class Engine:
         return explain(self.schema, parse(self.expression(id), self.schema), read)
 
     def _batch(self, events: Events) -> Batch:
-        if isinstance(events, pa.Table | pa.RecordBatch):
-            batch = batch_of_arrow(events, self.schema)
-        else:
-            batch = batch_of_events(self._read_all(events), self.schema)
+        batch = read_batch(events, self.schema)
         if self.schema.open:
             for name, parts in batch.parts.items():
                 self._learn(name, [part.kind for part in parts])
         return batch
 
     def _read_all(self, events: Events) -> list[Event]:
-        rows = arrow_rows(events) if isinstance(events, pa.Table | pa.RecordBatch) else events
-        read = [read_row(self.schema, event, row) for row, event in enumerate(rows)]
+        read = read_events(events, self.schema)
         self._learn_events(read)
         return read
 

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tamis import LimitError, Schema
-from tamis.batches.batch import Batch, batch_of_arrow, batch_of_events
+from tamis.batches.batch import Batch, batch_of_events
+from tamis.batches.edge import read_batch
 from tamis.model import Boolean, Integer, Number, String
 from tamis.model.events import MAX_DEPTH, MAX_VALUES
 from tamis.model.schema import Attribute
@@ -69,7 +70,7 @@ def test_a_column_has_the_values_of_its_rows(table: pa.Table) -> None:
     chunks = pa.concat_tables([table.slice(0, 2), table.slice(2, 3), table.slice(5)])
 
     for one in (table, table.slice(2), table.slice(1, 3), table.slice(6), chunks):
-        assert distinct(values(batch_of_arrow(one, SCHEMA))) == distinct(values(of_mappings(one)))
+        assert distinct(values(read_batch(one, SCHEMA))) == distinct(values(of_mappings(one)))
 
 
 @pytest.mark.parametrize("chosen", [[], [0], [1, 4], [0, 2, 3, 5], [0, 1, 2, 3, 4, 5]])
@@ -77,7 +78,7 @@ def test_some_events_of_a_batch_are_the_batch_of_these_events(table: pa.Table, c
     rows = pa.array(chosen, pa.int64())
     few = table.take(rows)
 
-    for batch in (batch_of_arrow(table, SCHEMA), of_mappings(table)):
+    for batch in (read_batch(table, SCHEMA), of_mappings(table)):
         selected = batch.select(rows.to_numpy())
         assert distinct(values(selected)) == distinct(values(of_mappings(few)))
         assert [selected.event(at) for at in range(len(chosen))] == [batch.event(row) for row in chosen]
@@ -118,7 +119,7 @@ def test_what_lies_unused_in_a_column_is_nobodys_value(name: str) -> None:
     table = pa.table({attribute: column})
 
     for one in (table, table.slice(1), table.slice(1, 1)):
-        assert distinct(values(batch_of_arrow(one, SCHEMA))) == distinct(values(of_mappings(one)))
+        assert distinct(values(read_batch(one, SCHEMA))) == distinct(values(of_mappings(one)))
 
 
 def test_lists_within_a_null_struct_are_nobodys_values() -> None:
@@ -126,7 +127,7 @@ def test_lists_within_a_null_struct_are_nobodys_values() -> None:
     structs = pa.StructArray.from_arrays([pa.array([[1], [2], [3]])], names=["n"], mask=pa.array([False, True, False]))
 
     for one in (structs, structs.slice(1)):
-        (part,) = batch_of_arrow(pa.table({"of": one}), schema).parts["of.n"]
+        (part,) = read_batch(pa.table({"of": one}), schema).parts["of.n"]
         assert dict(zip(part.rows.tolist(), part.values.tolist(), strict=True)) == {
             row: found["n"][0] for row, found in enumerate(one.to_pylist()) if found is not None
         }
@@ -136,7 +137,7 @@ def test_one_long_list_among_many_events_is_too_long() -> None:
     long = pa.array([[1] * (MAX_VALUES + 1), *([None] * (MAX_VALUES + 1))], pa.list_(pa.int64()))
 
     with pytest.raises(LimitError, match=r"event 0: expected at most 100,000 values in one event"):
-        batch_of_arrow(pa.table({"n": long}), SCHEMA)
+        read_batch(pa.table({"n": long}), SCHEMA)
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -148,6 +149,6 @@ def test_structs_have_the_depth_of_mappings(more: int) -> None:
 
     if more:
         with pytest.raises(LimitError, match=r"event 0: expected at most 32 objects inside one another"):
-            batch_of_arrow(table, Schema(open=True))
+            read_batch(table, Schema(open=True))
     else:
-        assert batch_of_arrow(table, Schema(open=True)).size == 1
+        assert read_batch(table, Schema(open=True)).size == 1

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tamis import Engine, EventError, LimitError, Schema
-from tamis.batches.batch import batch_of_arrow, batch_of_columns
+from tamis.batches.arrow import certain
+from tamis.batches.edge import read_batch
 from tamis.batches.views import Types, keep_views
 from tamis.model import EVENT_TYPE
 from tamis.workloads import auctions
@@ -121,9 +122,9 @@ def test_right_tables_are_read_by_columns_and_match_as_mappings(engines: tuple[E
 
     for one in (table, table.slice(5, 30), chunks):
         rows = one.to_pylist()
-        assert batch_of_columns(one, engine.schema) is not None
+        assert certain(one, engine.schema).all()
         assert outcome(engine, one) == outcome(engine, rows) == outcome(naive, rows)
-    batch = batch_of_arrow(table, engine.schema)
+    batch = read_batch(table, engine.schema)
     assert [batch.event(at) for at in range(40)] == [engine.schema.event(row) for row in table.to_pylist()]
 
 
@@ -148,7 +149,7 @@ def test_each_event_that_is_passed_is_one_that_the_schema_takes(seed: int) -> No
 
     for row in rows:
         one = table_of([row])
-        if batch_of_columns(one, SCHEMA) is not None:
+        if certain(one, SCHEMA).all():
             SCHEMA.event(one.to_pylist()[0])
 
 
@@ -184,7 +185,7 @@ def test_the_only_type_is_a_value_of_events_that_do_not_name_it() -> None:
     engine = engine_of(ONE_TYPE, "adaptive")
     table = pa.table({"price": [1.0, 9.0]})
 
-    assert batch_of_columns(table, ONE_TYPE) is not None
+    assert certain(table, ONE_TYPE).all()
     assert all("b" in engine.match_many(table).for_event(at) for at in range(2))
 
 
@@ -197,7 +198,7 @@ def test_listings_of_the_auctions_are_read_by_columns() -> None:
         engine.subscribe(id, text)
         naive.subscribe(id, text)
 
-    assert batch_of_columns(table, schema) is not None
+    assert certain(table, schema).all()
     assert outcome(engine, table) == outcome(engine, rows) == outcome(naive, rows)
 
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tamis import EventError, LanguageError, Schema, UnknownSubscription
-from tamis.batches.batch import batch_of_arrow, batch_of_events
+from tamis.batches.batch import batch_of_events
+from tamis.batches.edge import read_batch
 from tamis.matchers.naive import Naive
 from tamis.model import Kind
 from tamis.registry.plain import PlainRegistry
@@ -55,7 +56,7 @@ def test_a_mapping_an_event_and_a_batch_have_the_same_answer(registry: Registry)
 
 def test_a_batch_of_arrow_may_be_asked_in_part(registry: Registry) -> None:
     table = pa.Table.from_pylist([{"a": [1, 9], "b": 7, "s": None}, {"a": None, "b": 2, "s": "x"}, {"a": [4], "b": 1}])
-    batch = batch_of_arrow(table, SCHEMA)
+    batch = read_batch(table, SCHEMA)
 
     assert registry.count_many(batch).tolist() == [2, 1, 1]
     assert [set(ids) for ids in registry.match_many(batch.select(np.array([1, 2])))] == [{7}, {"ann"}]

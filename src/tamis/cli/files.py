@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tamis.batches.json_lines import read_lines
 from tamis.errors import EventError, OptionError, SchemaError
-from tamis.model import Schema, parse_json
+from tamis.model import Schema
 
 __all__ = ["read_events", "read_schema", "read_text", "write_text"]
 
@@ -34,14 +35,12 @@ def read_schema(path: str) -> Schema:
         raise SchemaError(f"{path}: {error}") from None
 
 
-def read_events(path: str) -> Iterator[tuple[int, dict[str, object]]]:
+def read_events(path: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Events as JSON lines, each with the number of its line; blank lines are skipped."""
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            try:
-                yield number, parse_json(line)
-            except EventError as error:
-                raise EventError(f"{path}, line {number}: {error}") from None
+    for number, raw in read_lines(read_text(path)):
+        if isinstance(raw, EventError):
+            raise EventError(f"{path}, line {number}: {raw}")
+        yield number, raw
 
 
 def write_text(path: str | None, text: str) -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from tamis.batches.asking import Refusal, ask
 from tamis.cli.files import read_events, read_schema, write_text
-from tamis.errors import EventError, LimitError, OptionError, TwinDomainWarning
+from tamis.errors import EventError, OptionError, TwinDomainWarning
 from tamis.model import Schema
 
 _SHOWN = 3
@@ -53,14 +54,8 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _check_events(schema: Schema, path: str) -> int:
-    accepted = 0
-    refused: list[tuple[int, EventError | LimitError]] = []
-    for line, raw in read_events(path):
-        try:
-            schema.event(raw)
-            accepted += 1
-        except (EventError, LimitError) as error:
-            refused.append((line, error))
+    refused: list[tuple[int, Refusal]] = []
+    accepted = sum(1 for _ in ask(read_events(path), schema, lambda line, error: refused.append((line, error))))
     print(f"{path}: {accepted} events accepted, {len(refused)} refused")
     for line, refusal in refused[:_SHOWN]:
         print(f"  line {line}: {refusal}")
@@ -77,14 +72,15 @@ def _infer(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read_samples(path: str) -> Iterator[dict[str, object]]:
+def _read_samples(path: str) -> Iterator[Mapping[str, object]]:
     """Each event, tried here already, so that the error for one that is refused can name its line."""
-    for line, raw in read_events(path):
-        try:
-            Schema(open=True).event(raw)
-        except (EventError, LimitError) as error:
-            raise EventError(f"{path}, line {line}: {error}") from None
-        yield raw
+
+    def refuse(line: int, error: Refusal) -> None:
+        raise EventError(f"{path}, line {line}: {error}") from None
+
+    for numbered in read_events(path):
+        for _ in ask([numbered], Schema(open=True), refuse):
+            yield numbered[1]
 
 
 def _extend(arguments: argparse.Namespace) -> int:

@@ -8,22 +8,20 @@ the attribute `seller.rating`. Where the schema has a single event type, an even
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from tamis.errors import EventError, LimitError
 from tamis.model.domains import hint
+from tamis.model.names import MAX_DEPTH, flatten_mapping
 from tamis.model.schema import EVENT_TYPE, Schema, View
-from tamis.model.values import MAX_DIGITS, Value, ValueRefused, is_text, show_raw
+from tamis.model.values import MAX_DIGITS, Value, ValueRefused, show_raw
 
-__all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event"]
+__all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event", "read_validated"]
 
 MAX_VALUES = 100_000
 """Values in one event, over all its attributes. Far past any real event; a bound on what one event may cost."""
-
-MAX_DEPTH = 32
-"""Objects inside one another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +69,28 @@ def read_event(schema: Schema, raw: Mapping[str, object]) -> Event:
     return Event(values)
 
 
+def read_validated(schema: Schema, raw: Mapping[str, object]) -> Event:
+    """The same for what is known to keep the rules: values are read, and nothing is asked but what reading needs."""
+    given = _given(raw)
+    if not schema.open:
+        _add_only_type(schema, given)
+    for name in given:
+        if schema.domain(name) is None:
+            raise EventError(f"the attribute {show_raw(name)} is not in the schema", "R3", name)
+    return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
+
+
 def _given(raw: Mapping[str, object]) -> dict[str, list[object]]:
     """Attribute → its raw values, for those that have any."""
     given: dict[str, list[object]] = {}
     count = 0
-    for name, choice in _flat(raw):
+    for name, found in flatten_mapping(raw):
+        if isinstance(found, list | tuple | set | frozenset):
+            choice = [one for one in found if one is not None]
+        elif found is not None:
+            choice = [found]
+        else:
+            continue
         if name in given:
             raise EventError(f"the attribute {show_raw(name)} is given twice, nested and with a dot", attribute=name)
         count += len(choice)
@@ -86,31 +101,13 @@ def _given(raw: Mapping[str, object]) -> dict[str, list[object]]:
     return given
 
 
-def _flat(raw: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, list[object]]]:
-    if depth > MAX_DEPTH:
-        raise LimitError(f"expected at most {MAX_DEPTH} objects inside one another, found more", MAX_DEPTH, depth)
-    for key, found in raw.items():
-        name = prefix + _name(key)
-        if isinstance(found, Mapping):
-            yield from _flat(found, name + ".", depth + 1)
-        elif isinstance(found, list | tuple | set | frozenset):
-            yield name, [one for one in found if one is not None]
-        elif found is not None:
-            yield name, [found]
-
-
-def _name(key: object) -> str:
-    if not isinstance(key, str) or not key:
-        raise EventError(f"expected attribute names as keys, found {show_raw(key)}")
-    try:
-        return is_text(key)
-    except ValueRefused as error:
-        raise EventError(f"attribute {show_raw(key)}: {error}") from None
+def _add_only_type(schema: Schema, given: dict[str, list[object]]) -> None:
+    if EVENT_TYPE not in given and len(schema.event_types) == 1:
+        given[EVENT_TYPE] = list(schema.event_types)  # no choice, so nothing to ask for
 
 
 def _type_names(schema: Schema, given: dict[str, list[object]]) -> list[str]:
-    if EVENT_TYPE not in given and len(schema.event_types) == 1:
-        given[EVENT_TYPE] = list(schema.event_types)  # no choice, so nothing to ask for
+    _add_only_type(schema, given)
     names = given.get(EVENT_TYPE)
     if names is None:
         known = ", ".join(map(show_raw, islice(schema.event_types, 6)))

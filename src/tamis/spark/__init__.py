@@ -6,7 +6,7 @@
     events = ts.integrate(feed, ts.Mapping.load("brocante.toml"))
     valid, rejected = ts.validate(events, schema)
     ts.index(subscriptions, schema, path)
-    matches = ts.match(valid, path)
+    matches = ts.match(valid, path, validated=True)
     notifications = ts.notify(matches, subscriptions)
 
 Importing this package starts nothing; pyspark is imported when a step is first asked for.

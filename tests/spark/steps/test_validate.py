@@ -6,6 +6,7 @@ import json
 import random
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,11 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from tamis import spark as ts
+from tamis.batches.arrow import certain
 from tamis.errors import EventError, LimitError, OptionError
 from tamis.model import Schema
-from tamis.spark.steps.event_frames import raw_events
-from tamis.spark.workers.checks import certain
-from tamis.spark.workers.segment_store import read_batch
+from tamis.spark.workers.reading import raw_events, read_batch
 from tamis.workloads import auctions
 
 pytestmark = pytest.mark.spark
@@ -156,6 +156,33 @@ def test_decimals_dates_and_timestamps_are_exact(spark: SparkSession) -> None:
     assert event == wanted
 
 
+@pytest.mark.parametrize("plan", ["everywhere", "groups"])
+def test_valid_events_are_matched_alike_with_and_without_a_second_look(
+    spark: SparkSession, tmp_path: Path, plan: str
+) -> None:
+    path = str(tmp_path / "index")
+    texts = [
+        *(("a", "price < 3"), ("b", "quantity >= 7"), ("c", "grade is missing")),
+        ("d", "sold_at > timestamp '0001-01-02T00:00:00Z'"),
+    ]
+    ts.index(spark.createDataFrame(texts, "id string, expression string"), SCHEMA, path)
+    draw = random.Random(8)
+    raws = [draw_event(draw) for _ in range(400)]
+    structs = spark.createDataFrame(list(enumerate(raws)), f"event_id int, event struct<{DDL}>")
+
+    for events in (structs, structs.selectExpr("event_id", "to_json(event) as event")):
+        valid, _ = ts.validate(events, SCHEMA)
+        found = [
+            {(row.event_id, row.subscription_id) for row in ts.match(valid, path, plan=plan, validated=known).collect()}
+            for known in (False, True)
+        ]
+        counted = ts.count_matches(valid, path, plan=plan, validated=True).collect()
+
+        assert found[0] == found[1]
+        assert {id for _, id in found[0]} == {"a", "b", "c", "d"}
+        assert sum(row.match_count for row in counted) == len(found[0])
+
+
 def test_columns_without_an_event_column_are_the_event(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("lot", 5.0), ("lot", None)], "event_type string, price double")
 
@@ -190,7 +217,7 @@ def test_the_quick_check_never_passes_what_the_schema_refuses() -> None:
     raws = [draw_event(draw) for _ in range(4000)]
     array = pa.array(raws, pa.struct([*_arrow_fields()]))[17:]
 
-    passed = certain(SCHEMA, array)
+    passed = certain(array, SCHEMA)
 
     wrong = [raw for raw, good in zip(raws[17:], passed, strict=True) if good and expected(SCHEMA, raw)]
     assert wrong == []
@@ -220,7 +247,7 @@ def test_what_a_null_list_covers_is_nobodys_value() -> None:
         [pa.array(["shop"] * 3), rating, quantity], names=["event_type", "seller", "quantity"]
     )
 
-    assert certain(SCHEMA, events).tolist() == [True, True, True]
+    assert certain(events, SCHEMA).tolist() == [True, True, True]
     assert [len(SCHEMA.event(raw).values) for raw in events.to_pylist()] == [3, 2, 3]
 
 
@@ -230,7 +257,7 @@ def test_the_only_event_type_is_a_value_of_struct_events_that_leave_it_out() -> 
 
     batch = read_batch(events, pa.array([1, 2]), schema)
 
-    assert certain(schema, events).all()
+    assert certain(events, schema).all()
     assert [list(map(str, part.values)) for part in batch.parts["event_type"]] == [["only", "only"]]
 
 

@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import operator as operators
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from tamis.model import (
-    TOTAL,
-    Domain,
-    Event,
-    Finite,
-    Integer,
-    Kind,
-    Number,
-    Operator,
-    Schema,
-    String,
-    Untyped,
-    compare,
-)
+from tamis.batches.checks import Between, OneOf, Text, plain_check
+from tamis.model import TOTAL, Domain, Event, Finite, Kind, Operator, Schema, compare
 from tamis.model.values import string
 from tamis.segments.compile.codes import AttributeCodes
 
@@ -29,7 +16,6 @@ __all__ = ["PlainLink", "Reader", "plain_links", "plain_readers"]
 Reader = Callable[[Any], int]
 """The code of a value, or -1 where somebody more careful must look at it."""
 
-_LARGE = 2**62
 _PYTHON: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQ: operators.eq,
     Operator.NE: operators.ne,
@@ -103,18 +89,14 @@ def _comparison(domain: Domain, operator: Operator) -> Callable[[Any, Any], bool
 
 def _reader(domain: Domain, of: type, codes: AttributeCodes | None) -> Reader | None:
     """For values of one Python type in a domain."""
-    if isinstance(domain, Finite):
-        names = codes.names if codes is not None else domain.rank
-        return _name_reader(names) if of is str and names is not None else None
-    if of is int and isinstance(domain, Integer | Number | Untyped):
-        low, high = (domain.min, domain.max) if isinstance(domain, Integer) else (None, None)
-        return _number_reader(
-            codes, -_LARGE if low is None else max(low, -_LARGE), _LARGE if high is None else min(high, _LARGE)
-        )
-    if of is float and isinstance(domain, Number | Untyped):
-        return _number_reader(codes, -sys.float_info.max, sys.float_info.max)
-    if of is str and isinstance(domain, String | Untyped):
-        return _string_reader(codes)
+    match plain_check(domain, of):
+        case OneOf(known):
+            names = codes.names if codes is not None else known
+            return _name_reader(names) if names is not None else None
+        case Between(low, high):
+            return _number_reader(codes, low, high)
+        case Text():
+            return _string_reader(codes)
     return None
 
 
@@ -127,7 +109,6 @@ def _name_reader(names: Mapping[str, int]) -> Reader:
 
 
 def _number_reader(codes: AttributeCodes | None, low: float, high: float) -> Reader:
-    """NaN is not between any two numbers."""
     base, known, seek = _constants(codes, Kind.NUMBER)
 
     def read(number: Any) -> int:

@@ -80,7 +80,13 @@ class MatchJob:
             raise OptionError(f"{refused} events are refused, and strict allows none; the first is {examples[0]}")
         with progress(spark, "matching", tally):
             matches = match(
-                valid, self.index, version=manifest.version, explode=not self.wide, plan=self.plan, tally=tally
+                valid,
+                self.index,
+                version=manifest.version,
+                explode=not self.wide,
+                plan=self.plan,
+                tally=tally,
+                validated=True,
             )
             many = F.sum(MATCH_COUNT) if self.wide else F.count("*")
             write(matches.observe(found, many.alias("matches")), join(out, "matches"))

@@ -72,7 +72,7 @@ def tell_story(spark: SparkSession, folder: Path, feeds: Table[str, Path]) -> St
         write(rejected, str(folder / "rejected"))
         people = read_subscriptions(spark, str(folder / "example" / "subscriptions.parquet"))
         commit = index(people, schema, str(folder / "index"))
-        write(match(valid, str(folder / "index")), str(folder / "matches"))
+        write(match(valid, str(folder / "index"), validated=True), str(folder / "matches"))
         matches = spark.read.parquet(str(folder / "matches"))
         write(notify(matches, people), str(folder / "notifications"))
         notices = spark.read.parquet(str(folder / "notifications"))

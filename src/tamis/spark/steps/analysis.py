@@ -11,14 +11,16 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
-from tamis.errors import EventError
+from tamis.batches.arrow_columns import leaves
+from tamis.errors import EventError, LimitError
 from tamis.model import Kind, Value, value_of
+from tamis.model.names import flatten_mapping
 from tamis.model.values import ValueRefused
 from tamis.segments.compile.statistics import AttributeStatistics, Statistics
 from tamis.spark.columns import ATTRIBUTE, EVENT
 from tamis.spark.running.failures import told
-from tamis.spark.steps.event_frames import as_events, check_batch, raw_events, readable
-from tamis.spark.workers.checks import leaves
+from tamis.spark.steps.event_frames import as_events, check_batch, readable
+from tamis.spark.workers.reading import raw_events
 
 __all__ = ["analyze"]
 
@@ -109,12 +111,12 @@ def _count_column(counts: _Counts, name: str, column: pa.Array) -> None:
         _count(counts, name, found["values"], found["counts"])
 
 
-def _count_event(counts: _Counts, raw: Mapping[str, object], prefix: str = "") -> None:
-    for key, found in raw.items():
-        name = prefix + key
-        if isinstance(found, Mapping):
-            _count_event(counts, found, f"{name}.")
-            continue
+def _count_event(counts: _Counts, raw: Mapping[str, object]) -> None:
+    try:
+        given = list(flatten_mapping(raw))
+    except (EventError, LimitError):  # no event, so nothing to learn from
+        return
+    for name, found in given:
         values = [one for one in (found if isinstance(found, list) else [found]) if one is not None]
         counts[name, _PRESENT, ""] += bool(values)
         for one in values:

@@ -42,15 +42,18 @@ def match(
     explode: bool = True,
     plan: str = "auto",
     tally: Tally | None = None,
+    validated: bool = False,
 ) -> DataFrame:
     """`event_id`, `subscription_id` and the index's version, one row per match.
 
     With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: one row per event, but an array
     holds at most 131,072 ids and the rest follow in further rows. Events that match nothing have no row. Ids of events
-    are taken to be unique. The version is fixed when this is called. Events should come from `validate`: one that
-    breaks a rule stops the job.
+    are taken to be unique. The version is fixed when this is called.
+
+    Each event is checked once, and one that breaks a rule stops the job. Events that come from `validate` with the
+    index's schema need no second look: say `validated=True`. Then only a value that cannot be read stops the job.
     """
-    wanted = _Wanted(path, version, plan, tally)
+    wanted = _Wanted(path, version, plan, tally, validated)
     if not explode:
         return wanted.answers(events, "lists")
     # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
@@ -59,10 +62,16 @@ def match(
 
 
 def count_matches(
-    events: DataFrame, path: str, *, version: int | None = None, plan: str = "auto", tally: Tally | None = None
+    events: DataFrame,
+    path: str,
+    *,
+    version: int | None = None,
+    plan: str = "auto",
+    tally: Tally | None = None,
+    validated: bool = False,
 ) -> DataFrame:
     """`event_id` and `match_count`, one row per event that matches, without the ids ever being written down."""
-    return _Wanted(path, version, plan, tally).answers(events, "counts")
+    return _Wanted(path, version, plan, tally, validated).answers(events, "counts")
 
 
 def routes(events: DataFrame, path: str, *, version: int | None = None) -> DataFrame:
@@ -87,6 +96,7 @@ class _Wanted(NamedTuple):
     version: int | None
     plan: str
     tally: Tally | None
+    validated: bool
 
     def answers(self, events: DataFrame, shape: str) -> DataFrame:
         """Answers in one of the shapes of `answers.SHAPES`, with the version."""
@@ -99,12 +109,15 @@ class _Wanted(NamedTuple):
         rows = _rows(frame.schema[EVENT_ID].dataType, None if shape == "counts" else manifest.id_type)
         how = (root_of(self.path), manifest, shape, self.tally)
         if chosen == "everywhere":
-            found = frame.mapInArrow(MatchEverywhere(*how, __name__=f"tamis_match_everywhere_{sizes}"), rows)
+            name = f"tamis_match_everywhere_{sizes}"
+            found = frame.mapInArrow(MatchEverywhere(*how, self.validated, __name__=name), rows)
         else:
             groups = _grouped(manifest.segments, room)
             name = f"tamis_match_{len(groups)}_groups_{sizes}"
-            sent = _together(_routed(frame, RouteToGroups(manifest, groups, self.tally)), len(groups))
-            found = sent.mapInArrow(MatchGroups(*how, groups=groups, __name__=name), rows)
+            route = RouteToGroups(manifest, groups, self.tally, self.validated)
+            sent = _together(_routed(frame, route), len(groups))
+            # Whoever is sent an event need not check it: routing has.
+            found = sent.mapInArrow(MatchGroups(*how, validated=True, groups=groups, __name__=name), rows)
             if len(groups) > 1 and shape != "pieces":
                 found = _united(found, shape)
         return found.withColumn(VERSION, F.lit(manifest.version))

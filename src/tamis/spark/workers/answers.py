@@ -21,7 +21,8 @@ from tamis.spark.versions.manifest import Entry, Manifest
 from tamis.spark.versions.routing import Router
 from tamis.spark.versions.storage import Root
 from tamis.spark.workers.building import open_entries
-from tamis.spark.workers.segment_store import Opened, read_batch
+from tamis.spark.workers.reading import read_batch
+from tamis.spark.workers.segment_store import Opened
 from tamis.spark.workers.shapes import SegmentAnswer, counted, in_lists, in_pieces
 from tamis.spark.workers.tally import Tally
 
@@ -78,21 +79,26 @@ def _router(groups: Groups) -> Router:
     return Router([one.tobytes() for one in united])
 
 
+def _read(events: pa.RecordBatch, manifest: Manifest, validated: bool) -> Batch:
+    return read_batch(events.column(EVENT), events.column(EVENT_ID), manifest.schema, validated=validated)
+
+
 @dataclass(frozen=True)
 class _Matching:
-    """How to answer: an index, a shape, and where to count."""
+    """How to answer: an index, a shape, where to count, and whether events are known to be valid."""
 
     root: Root
     manifest: Manifest
     shape: str
     tally: Tally | None = None
+    validated: bool = False
 
     def answer(self, entries: tuple[Entry, ...], events: pa.RecordBatch) -> Batches:
         """Runs of a batch: the first tells how long the next may be."""
         first, length, found = 0, _FIRST_RUN, 0
         while first < len(events):
             run = events.slice(first, length)
-            asked = self._asked(entries, read_batch(run.column(EVENT), run.column(EVENT_ID), self.manifest.schema))
+            asked = self._asked(entries, _read(run, self.manifest, self.validated))
             matches = 0
             for answer in SHAPES[self.shape](run.column(EVENT_ID), asked):
                 matches += int(answer.column(MATCH_COUNT).to_numpy().sum())
@@ -140,13 +146,13 @@ class RouteToGroups:
     manifest: Manifest
     groups: Groups
     tally: Tally | None = None
+    validated: bool = False
     __name__: str = "tamis_route"
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             if len(batch) and self.groups:
-                read = read_batch(batch.column(EVENT), batch.column(EVENT_ID), self.manifest.schema)
-                routes = _router(self.groups).routes(read)
+                routes = _router(self.groups).routes(_read(batch, self.manifest, self.validated))
                 rows, groups = np.nonzero(routes)
                 if self.tally is not None:
                     self.tally.add(len(batch), skipped=int(((~routes).sum(axis=0) * [*map(len, self.groups)]).sum()))

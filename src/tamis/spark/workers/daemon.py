@@ -14,13 +14,13 @@ import pyarrow as pa
 from pyspark.daemon import manager
 
 from tamis.model import Schema
-from tamis.spark.steps import validation
-from tamis.spark.workers import answers
-from tamis.spark.workers.segment_store import checksum_of, open_segment, read_batch, write_segment
+from tamis.spark.workers import answers, judging
+from tamis.spark.workers.reading import read_batch
+from tamis.spark.workers.segment_store import checksum_of, open_segment, write_segment
 
 __all__ = ["warm_up"]
 
-_LOADED = (answers, validation)
+_LOADED = (answers, judging)
 """Imported for the workers' sake."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch, batch_of_arrow, batch_of_columns, batch_of_events
-from tamis.errors import EventError, LimitError, SegmentError, TamisError
+from tamis.batches.batch import Batch
+from tamis.errors import SegmentError, TamisError
 from tamis.matchers.base import Rows
 from tamis.matches import Codes
-from tamis.model import Event, Schema
+from tamis.model import Schema
 from tamis.segments.collection import Collection
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.ids import IdColumn
@@ -22,10 +21,8 @@ from tamis.segments.keep import segment_file as segments
 from tamis.segments.keep.segment_file import save_segment
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.subscriptions import Subscriptions
-from tamis.spark.steps.event_frames import raw_events
-from tamis.spark.workers.checks import leaves
 
-__all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "read_batch", "write_segment"]
+__all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "write_segment"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -111,25 +108,3 @@ def checksum_of(path: Path) -> str:
             return file.read(32)[16:].hex()
     except OSError as error:
         raise SegmentError(f"cannot be read: {error.strerror}", str(path)) from None
-
-
-def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Batch:
-    """Events as the engine wants them; `EventError` names the one that is refused."""
-    if pa.types.is_struct(events.type) and not any(pa.types.is_map(column.type) for _, column in leaves(events)):
-        table = pa.Table.from_arrays(events.flatten(), [field.name for field in events.type])
-        if schema.open or not schema.event_types:
-            return batch_of_arrow(table, schema)
-        found = batch_of_columns(table, schema)
-        if found is not None and found.size == len(events) and not events.null_count:
-            return found
-    return batch_of_events(list(_read_each(events, event_ids, schema)), schema)
-
-
-def _read_each(events: pa.Array, event_ids: pa.Array, schema: Schema) -> Iterator[Event]:
-    for row, raw in enumerate(raw_events(events)):
-        try:
-            if isinstance(raw, EventError):
-                raise raw
-            yield schema.event(raw)
-        except (EventError, LimitError) as error:
-            raise EventError(f"event {event_ids[row]}: {error}; let validate sort out such events first") from None

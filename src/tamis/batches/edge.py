@@ -1,0 +1,54 @@
+"""The one edge: events in whatever form they come, checked once → a batch of columns.
+
+Mappings, tables and record batches of Arrow, a struct column of Arrow; for JSON lines see `json_lines`, which makes
+mappings of them. `refuse` is told each event that is refused, by its row, and may raise; the others are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.batches.arrow import Arrow, batch_of_arrow, certain, doubtful_rows
+from tamis.batches.asking import Raw, Refuse, ask, raise_by_row
+from tamis.batches.batch import Batch, batch_of_events
+from tamis.model import Event, Schema
+
+__all__ = ["Events", "find_refused", "read_batch", "read_events"]
+
+Events: TypeAlias = Iterable[Raw] | pa.Table | pa.RecordBatch | pa.StructArray
+
+
+def read_batch(events: Events, schema: Schema, refuse: Refuse = raise_by_row, *, validated: bool = False) -> Batch:
+    """The accepted events as columns, in order.
+
+    With `validated` no rule is checked again, only what reading needs: a value that cannot be read is still refused.
+    """
+    source = _arrow(events)
+    if source is not None:
+        return batch_of_arrow(source, schema, refuse, validated=validated)
+    return batch_of_events([event for _, event in ask(enumerate(events), schema, refuse, validated=validated)], schema)
+
+
+def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row) -> list[Event]:
+    """The accepted events one by one, for those who have no use for columns."""
+    source = _arrow(events)
+    found = enumerate(events) if source is None else doubtful_rows(source, np.zeros(len(source), bool))
+    return [event for _, event in ask(found, schema, refuse)]
+
+
+def find_refused(events: Events, schema: Schema, refuse: Refuse) -> None:
+    """Have the events judged, and read no more of them than that takes."""
+    source = _arrow(events)
+    found = enumerate(events) if source is None else doubtful_rows(source, certain(source, schema))
+    for _ in ask(found, schema, refuse):
+        pass
+
+
+def _arrow(events: Events) -> Arrow | None:
+    if isinstance(events, pa.RecordBatch):
+        return pa.table(events)
+    return events if isinstance(events, pa.Table | pa.StructArray) else None
