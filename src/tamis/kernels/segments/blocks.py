@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import allocating, inlined, kernel
+from tamis.kernels.jit import inlined, kernel
 
 __all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "choose", "match_located", "scratch_for"]
 
@@ -72,12 +72,9 @@ _TABLE = 1 << 14
 """Codes up to here are looked up, not searched for, if there are enough events to make the table pay."""
 
 
-@allocating
 def scratch_for(blocks: Blocks, size: int) -> Scratch:
     """Room for `size` events."""
-    most = 1
-    for block in range(len(blocks.start) - 1):
-        most = max(most, blocks.start[block + 1] - blocks.start[block])
+    most = int(np.diff(blocks.start).max(initial=1))
     return Scratch(
         np.empty(size, np.int32),
         np.empty((size, most), np.int32),

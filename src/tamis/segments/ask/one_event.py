@@ -50,9 +50,9 @@ class _Desk:
         """The same segment, perhaps with more dead."""
         places = segment.layout.places
         if places is not self._places:
-            self._places = places
             self.table[ALIVE] = places.alive.ctypes.data
             self.table[ANY_DEAD] = places.any_dead
+            self._places = places  # last: after an interrupt before it, all of this is done again
 
 
 class _Shape(NamedTuple):
