@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.jit import inlined, kernel
+from tamis.kernels.memory import Grid
 
 __all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "choose", "match_located", "scratch_for"]
 
@@ -52,7 +53,7 @@ class Events(NamedTuple):
     """Encoded events: `codes[event, column]`; a negative entry -1 - i stands for the several codes of list i,
     in order."""
 
-    codes: npt.NDArray[np.int32]
+    codes: Grid
     list_start: Ints
     list_codes: Ints
 
@@ -61,7 +62,7 @@ class Scratch(NamedTuple):
     """What holding a block against a stretch of events takes, kept from block to block."""
 
     chosen: Ints  # the events that the block is held against
-    where: npt.NDArray[np.int32]  # [i, entry]: the base for the i-th, -2 - base if bits flip after it, -1 for several
+    where: Grid  # [i, entry]: the base for the i-th, -2 - base if bits flip after it, -1 for several
     table: Ints  # per code of the entry at hand: its base
     hits: Words  # the bitmap of one event
     slot_bits: Words

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
-from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
+from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, STALE, Buffers, match_one, single_table
 from tamis.model import EVENT_TYPE, Event, Schema, Value, compare
 from tamis.segments.ask.linking import FALSE, TRUE
 from tamis.segments.ask.plain import PlainLink, Reader, plain_links, plain_readers
@@ -40,9 +40,9 @@ class _Desk:
         touched, kept = np.empty(len(self._parts.block_sizes), np.uint8), np.empty(_ROOM, np.int32)
         self.finds = Finds(touched, kept, np.empty(members, np.int32), np.zeros(2, np.int64))
         one, other, keys = np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(IN_ORDER, np.int64)
-        codes, rows = np.zeros(width, np.int32), np.empty(out, np.int32)
+        codes, rows = np.zeros((1, width), np.int32), np.empty(out, np.int32)
         self.buffers = Buffers(codes, rows, one, other, work, _NO_LISTS, segment.sequence, keys)
-        self.codes = codes.data  # takes a code quicker than the array does
+        self.codes = codes[0].data  # takes a code quicker than the array does
         self._places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
 
@@ -174,6 +174,7 @@ class SingleMatcher:
             if count >= 0:
                 rows = desk.buffers.out[:count]
                 return rows if count <= IN_ORDER else rows[segment.sequence[rows].argsort()]
+            assert count != STALE, "compiled for other fields: delete __pycache__ under tamis/kernels"
             codes, members, out = desk.codes, len(desk.finds.members), len(desk.buffers.out)
             room = 2 * members if count == -1 else members, max(out, 64 - count)
             desk = self._local.desk = _Desk(segment, self._width, self._work, *room)
