@@ -10,6 +10,7 @@ before the event's code and flip what lies between. A small domain has a base at
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from tamis.kernels.jit import inlined, kernel
 from tamis.kernels.memory import Grid
 
-__all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "choose", "match_located", "scratch_for"]
+__all__ = ["MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "SlotMode", "choose", "match_located", "scratch_for"]
 
 MEMBERS = 4096
 """Conjunctions per block."""
@@ -29,8 +30,12 @@ Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
 
-ANY, ALL = 0, 1
-"""How a slot takes several values: one of them must be admitted, or all of them."""
+
+class SlotMode(IntEnum):
+    """How a slot takes several values: one of them must be admitted, or all of them."""
+
+    ONE_OF = 0
+    ALL_OF = 1
 
 
 class Blocks(NamedTuple):
@@ -38,7 +43,7 @@ class Blocks(NamedTuple):
 
     start: Ints
     column: Ints  # per entry: the event column of its slot
-    mode: npt.NDArray[np.uint8]  # per entry: ANY or ALL
+    mode: npt.NDArray[np.uint8]  # per entry: a SlotMode
     needed: npt.NDArray[np.uint8]  # per entry: every member refuses a missing value
     base_start: Ints
     base_code: Ints  # per base: from which code on it holds
@@ -242,7 +247,7 @@ def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, s
         for w in range(WORDS):
             if first:
                 into[w] = one[w]
-            elif blocks.mode[entry] == ANY:
+            elif blocks.mode[entry] == SlotMode.ONE_OF:
                 into[w] |= one[w]
             else:
                 into[w] &= one[w]

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tamis.kernels.matchers.verifying import (
-    INSIDE,
-    OUTSIDE,
-    TOLD,
     Bound,
     Candidates,
     Encoded,
+    TestMode,
     Tests,
     verify_groups,
     verify_rows,
@@ -82,7 +80,7 @@ class Verifier:
         self._front.insert(told)
         self._told += len(told)
         for pid, _ in told:
-            self.tests.modes[pid] = TOLD
+            self.tests.modes[pid] = TestMode.TOLD
         for column, members in coded.items():
             self._tests.update(members)
             column.pids.update((pid, None) for pid, _ in members)
@@ -145,7 +143,7 @@ class Verifier:
             assert six is not None
             low, high = _interval(six[0], labels[0])
         outside = operator in (_O.NE, _O.NOT_STARTS)
-        self.tests.modes[pid] = 4 * column.number + (OUTSIDE if outside else INSIDE)
+        self.tests.modes[pid] = 4 * column.number + (TestMode.OUTSIDE if outside else TestMode.INSIDE)
         self.tests.spans[pid] = low, high
 
     # -- asking ---------------------------------------------------------------------------------------------------

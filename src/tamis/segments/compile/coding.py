@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tamis.batches.batch import Column
 from tamis.kernels.numbering import grouped, new_table
-from tamis.kernels.segments.blocks import ALL, ANY
+from tamis.kernels.segments.blocks import SlotMode
 from tamis.kernels.segments.conjunctions import (
     Intervals,
     count_intervals,
@@ -79,7 +79,7 @@ def columns_of(pieces: list[Piece], schema: Schema) -> tuple[Columns, dict[Slot,
     column = {name: at for at, name in enumerate(names)}
     link_column = {link: at for at, link in enumerate(links, len(names))}
     places = [link_column[slot] if slot.role == LINK else column[slot.attribute] for slot in slots]
-    modes = [ALL if slot.role == LACKS else ANY for slot in slots]
+    modes = [SlotMode.ALL_OF if slot.role == LACKS else SlotMode.ONE_OF for slot in slots]
     return Columns(attributes, links, np.array(places, np.int32), np.array(modes, np.uint8)), slots
 
 
