@@ -210,7 +210,7 @@ def _and_into(hits: Words, source: Words, at: int) -> bool:
 
 @kernel
 def _and_four(hits: Words, bits: Words, base: int, second: int, third: int, fourth: int) -> bool:
-    """The same for four bases at once, which spares reading and writing `hits` in between."""
+    """Leave in `hits` what four bases have too, read and written once for all; whether anything is left."""
     one, two = bits[base * WORDS : (base + 1) * WORDS], bits[second * WORDS : (second + 1) * WORDS]
     three, four = bits[third * WORDS : (third + 1) * WORDS], bits[fourth * WORDS : (fourth + 1) * WORDS]
     left = np.uint64(0)
@@ -237,7 +237,7 @@ def _admitting(blocks: Blocks, base: int, code: int, into: Words) -> None:
 
 @kernel
 def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, scratch: Scratch) -> None:
-    """The same for several codes: the union of their bitmaps, or what they have in common."""
+    """`scratch.slot_bits` becomes the bitmap of members that admit several codes, one or all by the slot's mode."""
     into, one = scratch.slot_bits, scratch.one
     low, high = blocks.base_start[entry], blocks.base_start[entry + 1]
     first = True

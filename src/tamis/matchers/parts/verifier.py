@@ -1,6 +1,6 @@
 """Verifying candidates: do the remaining predicates of a row hold? Compiled where integers can say it.
 
-Comparisons with a constant become an interval of codes (`codes.py`). What no interval can say — lists, partial
+Comparisons with a constant become an interval of codes (`labels.py`). What no interval can say — lists, partial
 orders, `not contains`, presence, attribute against attribute — is asked of a `Front` of its own once per event, and the
 kernel is told the ids that hold.
 """

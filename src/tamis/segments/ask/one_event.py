@@ -47,7 +47,7 @@ class _Desk:
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
 
     def look_at(self, segment: Segment) -> None:
-        """The same segment, perhaps with more dead."""
+        """Take note of the dead of this segment; there may be more than last time."""
         places = segment.layout.places
         if places is not self._places:
             self.table[ALIVE] = places.alive.ctypes.data
@@ -124,7 +124,7 @@ class SingleMatcher:
         return True
 
     def rows_of_mapping(self, segment: Segment, raw: Mapping[str, object]) -> Ints | None:
-        """The same for a mapping of plain values, each subscription once; None if it must be read as an event first.
+        """The live rows that plain values satisfy, one per subscription; None if they must be read as an event first.
 
         Names and types decide which checks an event needs: they are made once for every shape, those of values always.
         """

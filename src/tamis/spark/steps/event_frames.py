@@ -26,7 +26,7 @@ Raw: TypeAlias = Mapping[str, object] | EventError
 
 
 def as_events(frame: DataFrame) -> DataFrame:
-    """The same rows with the columns `event_id` and `event`."""
+    """Give rows their columns `event_id` and `event`, of what they have instead."""
     if EVENT not in frame.columns:
         kept = [name for name in (EVENT_ID, PUBLISHER, UNREAD) if name in frame.columns]
         packed = [f"`{name.replace('`', '``')}`" for name in frame.columns if name not in kept]
@@ -73,7 +73,7 @@ def raw_events(events: pa.Array) -> Iterator[Raw]:
 
 
 def _in_utc(kind: pa.DataType) -> pa.DataType:
-    """The same type with instants in UTC: in the session's zone the first and the last hours of time do not exist."""
+    """A type's instants in UTC: in the session's zone the first and the last hours of time do not exist."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, "UTC")
     if pa.types.is_list(kind):
