@@ -69,3 +69,14 @@ def test_a_decision_says_what_why_and_what_was_rejected(name: str) -> None:
     assert re.fullmatch(r"\d{4}-[a-z-]+\.md", name)
     assert text.startswith(f"# {name[:4]} ")
     assert re.search(r"Rejected[.:]", text)
+
+
+WALKS = PAGE.partition("## Follow one subscription")[2]
+
+
+@pytest.mark.parametrize(("path", "names"), re.findall(r"`([\w/]+\.py)`(?: \| |, )((?:`\w+`(?:, )?)+)", WALKS))
+def test_the_walks_lead_through_files_and_functions_that_exist(path: str, names: str) -> None:
+    source = (SOURCE / path).read_text(encoding="utf-8")
+    missing = [name for name in re.findall(r"`(\w+)`", names) if not re.search(rf"(?:def|class) {name}\b", source)]
+
+    assert missing == []

@@ -41,7 +41,7 @@ def encode(value: Value) -> bytes:
 
 
 def encode_many(values: Sequence[Value]) -> list[bytes]:
-    """The same for many; where all are doubles, as most are, by a few operations on arrays."""
+    """`encode` each value; where all are doubles, as most are, by a few operations on arrays."""
     data = [value.data for value in values]
     if not all(isinstance(one, float) or (isinstance(one, int) and -_EXACT <= one <= _EXACT) for one in data):
         return [encode(value) for value in values]

@@ -25,7 +25,7 @@ import numpy as np
 from tamis.errors import LimitError
 from tamis.indexes.base import Ints, Key, MemoryIndex
 from tamis.indexes.cuts import HIGHEST, LOWEST, Cut, before, intervals
-from tamis.kernels.indexes.time_line import apply_events
+from tamis.kernels.indexes.time_line import still_running
 from tamis.model import Domain, Operator, Value
 
 __all__ = ["MOST_LISTED", "TimeIndex"]
@@ -50,7 +50,7 @@ class _Leaf:
         """The intervals that run after the first so many points."""
         started, ended = (list(chain.from_iterable(lists[:upto])) for lists in (self.starts, self.ends))
         running = np.frombuffer(self.running, dtype=np.int32) if self.running else np.empty(0, dtype=np.int32)
-        return apply_events(running, np.array(started, dtype=np.int32), np.array(ended, dtype=np.int32), most)
+        return still_running(running, np.array(started, dtype=np.int32), np.array(ended, dtype=np.int32), most)
 
     def point(self, cut: Cut) -> int:
         """The place of a point, new if need be."""

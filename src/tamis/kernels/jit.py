@@ -27,7 +27,7 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def allocating(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The same for functions that make arrays. Their inner loops belong into kernels."""
+    """Compile what makes arrays, with the memory management that a `kernel` lacks. Inner loops belong into kernels."""
     compiled: Callable[_P, _R] = numba.njit(cache=True, nogil=True)(_plain(function))
     return compiled
 

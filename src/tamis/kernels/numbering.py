@@ -144,7 +144,7 @@ def numbered(keys: Longs) -> tuple[Ints, Ints]:
 
 
 def ranked(keys: Longs) -> tuple[Ints, int]:
-    """The same with numbers in the order of the keys, and how many there are; no key is negative."""
+    """The number of each key among the distinct ones in order, and how many these are; no key is negative."""
     numbers, first = numbered(keys)
     rank = np.empty(len(first), np.int32)
     rank[np.argsort(keys[first], kind="stable")] = np.arange(len(first), dtype=np.int32)

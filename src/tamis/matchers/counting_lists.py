@@ -77,7 +77,7 @@ class Counters:
         return rows, bumped
 
     def count_clusters(self, satisfied: Ints, partial: Ints, clusters: Groups, alone: Flags) -> tuple[Ints, int]:
-        """The same among the rows of the `partial` clusters and those that stand `alone`."""
+        """Rows of the `partial` clusters, and of those that stand `alone`, whose counter runs out; counters bumped."""
         scratch = self._scratches.borrow()
         found, bumped = count_clusters(
             satisfied, self.lists.groups, self.sizes, scratch.left, partial, clusters, alone, scratch.out

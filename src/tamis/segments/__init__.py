@@ -1,7 +1,10 @@
 """The adaptive engine: subscriptions compiled into immutable segments of bitmaps and clusters.
 
-    texts ──reading──▶ constraints ──coding──▶ intervals of integers ──homes──▶ blocks and clusters ──▶ segment
-    events ──events──▶ columns ──encoding──▶ codes ──matching──▶ rows ──▶ ids
+    compile/   texts ──reading──▶ pieces ──coding──▶ intervals of codes ──homes──▶ accesses, blocks ──layout──▶ Layout
+    ask/       columns ──encoding──▶ codes ──listing──▶ rows ──answering──▶ each subscription once
+               one event ──plain, one_event──▶ codes ──▶ rows
+    keep/      a segment ──segment_file──▶ one file, many and a log ──folder──▶ a folder that survives
 
-`collection` keeps the segments, the delta and the dead; `docs/algorithms/adaptive.md` tells the idea.
+`segment` is a layout with its ids and texts; `subscriptions` keeps segments, the delta and the dead, `merging` fewer of
+them; `collection` is asked. `docs/algorithms/adaptive.md` tells the idea, `docs/glossary.md` walks through a small one.
 """

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.gather import copy
-from tamis.kernels.jit import allocating, kernel
+from tamis.kernels.jit import kernel
 
 __all__ = ["Items", "merge", "place"]
 
@@ -74,9 +74,12 @@ def _copy(source: Items, first: int, last: int, target: Items, at: int) -> None:
             target.extra[row, at + i] = source.extra[row, first + i]
 
 
-@allocating
-def _places(old: Items, new: Items, first: int, last: int, places: Longs, known: npt.NDArray[np.bool_]) -> Items:
-    """Where items first to last of the new belong among the old, and whether they are there; room for all of them."""
+@kernel
+def _find_places(
+    old: Items, new: Items, first: int, last: int, places: Longs, known: npt.NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Where items first to last of the new belong among the old, and whether they are there; how many are not, and how
+    long their keys are together."""
     fresh, key_bytes = 0, 0
     for item in range(first, last):
         key = new.keys[_end(new.key_ends, item - 1) : _end(new.key_ends, item)]
@@ -84,18 +87,9 @@ def _places(old: Items, new: Items, first: int, last: int, places: Longs, known:
         if not known[item - first]:
             fresh += 1
             key_bytes += len(key)
-    items = len(old.key_ends) + fresh
-    ids = len(old.ids) + _end(new.id_ends, last - 1) - _end(new.id_ends, first - 1)
-    return Items(
-        np.empty(len(old.keys) + key_bytes, np.uint8),
-        np.empty(items, np.uint32),
-        np.empty(ids, np.int32),
-        np.empty(items, np.uint32),
-        np.zeros((len(old.extra), items), np.uint32),
-    )
+    return fresh, key_bytes
 
 
-@allocating
 def merge(old: Items, new: Items, first: int, last: int) -> tuple[Items, Longs, int]:
     """The old items with items first to last of the new, where those are now, and how many numbers are open.
 
@@ -103,7 +97,24 @@ def merge(old: Items, new: Items, first: int, last: int) -> tuple[Items, Longs, 
     numbers of a fresh item are those of its old neighbours; where these differ, or one is missing, a zero stays open.
     """
     places, known = np.empty(last - first, np.int64), np.empty(last - first, np.bool_)
-    merged = _places(old, new, first, last, places, known)
+    fresh, key_bytes = _find_places(old, new, first, last, places, known)
+    items = len(old.key_ends) + fresh
+    ids = len(old.ids) + _end(new.id_ends, last - 1) - _end(new.id_ends, first - 1)
+    merged = Items(
+        np.empty(len(old.keys) + key_bytes, np.uint8),
+        np.empty(items, np.uint32),
+        np.empty(ids, np.int32),
+        np.empty(items, np.uint32),
+        np.zeros((len(old.extra), items), np.uint32),
+    )
+    return merged, places, _merge_into(merged, old, new, first, last, places, known)
+
+
+@kernel
+def _merge_into(
+    merged: Items, old: Items, new: Items, first: int, last: int, places: Longs, known: npt.NDArray[np.bool_]
+) -> int:
+    """Fill `merged`; `places` become those in it. The value is how many numbers are open."""
     done, at, opened = 0, 0, 0
     for item in range(first, last):
         here = places[item - first]
@@ -127,4 +138,4 @@ def merge(old: Items, new: Items, first: int, last: int) -> tuple[Items, Longs, 
         places[item - first] = at
         at += 1
     _copy(old, done, len(old.key_ends), merged, at)
-    return merged, places, opened
+    return opened

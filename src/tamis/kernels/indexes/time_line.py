@@ -1,4 +1,4 @@
-"""Starts and ends of intervals applied to a set of ids: how a time index answers."""
+"""A time index's line: who runs at a leaf's first point, changed by what starts and what ends on the way to a value."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import allocating
 
-__all__ = ["apply_events"]
+__all__ = ["still_running"]
 
 Int32s = npt.NDArray[np.int32]
 
 
 @allocating
-def apply_events(running: Int32s, started: Int32s, ended: Int32s, most: int) -> Int32s:
-    """`running` and `started` without `ended`; an id that ends once less often than it starts stays.
+def still_running(running: Int32s, started: Int32s, ended: Int32s, most: int) -> Int32s:
+    """The intervals that run after some have started and some have ended; one that ends once less than it starts does.
 
     `most` is above every id. Scratch: one counter per id.
     """

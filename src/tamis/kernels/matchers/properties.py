@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating, kernel
 from tamis.kernels.matchers.trees import Asks
 from tamis.kernels.matchers.verifying import HEAD_BITS, Candidates
@@ -56,20 +55,46 @@ def _ask_column(
     return at
 
 
-@allocating
 def ask_cells(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells) -> tuple[Asks, npt.NDArray[np.bool_]]:
     """What each row asks of the properties, in their order, and whether these asks say all that the row says."""
-    starts = np.zeros(len(rows) + 1, np.int64)
+    room = _most_asks(rows, candidates, cells)
+    asks = Asks(np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int32))
     exact = np.ones(len(rows), np.bool_)
+    _ask_rows(rows, candidates, cells, asks, exact)
+    return _cut(asks), exact
+
+
+def _cut(asks: Asks) -> Asks:
+    """Without the room that was not needed."""
+    size = asks.starts[-1]
+    return Asks(asks.starts, asks.ops[:size].copy(), asks.results[:size].copy())
+
+
+@kernel
+def _most_asks(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells) -> int:
+    """As many asks as the rows may have: one per cell of a column they speak of."""
+    most = 0
+    for i in range(len(rows)):
+        first = candidates.heads[rows[i]] >> HEAD_BITS
+        for slot in range(first, first + (candidates.heads[rows[i]] & ((1 << HEAD_BITS) - 1))):
+            column = cells.columns[candidates.pids[slot]]
+            if column >= 0:
+                most += cells.counts[column]
+    return most
+
+
+@allocating
+def _ask_rows(
+    rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells, asks: Asks, exact: npt.NDArray[np.bool_]
+) -> None:
+    """Fill `asks`; rows whose asks do not say all are not `exact`."""
+    starts, ops, results = asks
     admitted = np.zeros(len(cells.counts), np.uint64)  # the cells a row admits, per column
     asker = np.full(len(cells.counts), -1, np.int64)  # the row that `admitted` speaks of
-    ops, results = np.empty(1024, np.int32), np.empty(1024, np.int32)
     at = 0
     for i in range(len(rows)):
         first = candidates.heads[rows[i]] >> HEAD_BITS
         last = first + (candidates.heads[rows[i]] & ((1 << HEAD_BITS) - 1))
-        if at + MOST_CELLS * (last - first) > len(ops):
-            ops, results = _twice(ops, MOST_CELLS * (last - first)), _twice(results, MOST_CELLS * (last - first))
         columns = np.empty(last - first, np.int32)
         used = 0
         for slot in range(first, last):
@@ -89,27 +114,22 @@ def ask_cells(rows: npt.NDArray[np.int32], candidates: Candidates, cells: Cells)
         for column in ordered:
             at = _ask_column(admitted[column], cells.bases[column], cells.counts[column], ops, results, at)
         starts[i + 1] = at
-    return Asks(starts, ops[:at].copy(), results[:at].copy()), exact
 
 
-@allocating
-def _twice(array: npt.NDArray[np.int32], more: int) -> npt.NDArray[np.int32]:
-    longer = np.empty(2 * len(array) + more, np.int32)
-    copy(array, longer)
-    return longer
-
-
-@allocating
 def rotate(asks: Asks, rows: npt.NDArray[np.int32], low: int, high: int, count: int) -> Asks:
     """The asks of these rows without the block of properties low..high, in cyclic order from the one after it.
 
     Property p is renumbered to (p - high) modulo the count.
     """
-    starts = np.zeros(len(rows) + 1, np.int64)
-    size = 0
-    for i in range(len(rows)):
-        size += asks.starts[rows[i] + 1] - asks.starts[rows[i]]
-    ops, results = np.empty(size, np.int32), np.empty(size, np.int32)
+    room = int((asks.starts[rows + 1] - asks.starts[rows]).sum())
+    rotated = Asks(np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int32))
+    _rotate_into(rotated, asks, rows, low, high, count)
+    return _cut(rotated)
+
+
+@kernel
+def _rotate_into(rotated: Asks, asks: Asks, rows: npt.NDArray[np.int32], low: int, high: int, count: int) -> None:
+    starts, ops, results = rotated
     at = 0
     for i in range(len(rows)):
         first, last = asks.starts[rows[i]], asks.starts[rows[i] + 1]
@@ -121,4 +141,3 @@ def rotate(asks: Asks, rows: npt.NDArray[np.int32], low: int, high: int, count: 
                     results[at] = asks.results[k]
                     at += 1
         starts[i + 1] = at
-    return Asks(starts, ops[:at].copy(), results[:at].copy())

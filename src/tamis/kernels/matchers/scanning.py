@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import kernel
 from tamis.kernels.matchers.groups import Groups
-from tamis.kernels.matchers.verifying import INSIDE, TOLD, Bound, Encoded, Tests, bind, unbind
+from tamis.kernels.matchers.verifying import Bound, Encoded, TestMode, Tests, bind, unbind
 
 __all__ = ["scan_operations"]
 
@@ -40,11 +40,11 @@ def scan_operations(
         for at in range(start, stop):
             pid = slot_pids[slots[at]]  # from here to the test, `holds` written out: a call takes five times as long
             mode, column = modes[pid] & 3, modes[pid] >> 2
-            passed = mode == TOLD and told[pid]
-            if mode != TOLD:
+            passed = mode == TestMode.TOLD and told[pid]
+            if mode != TestMode.TOLD:
                 for k in range(firsts[column], lasts[column]):
                     inside = (spans[pid, 0] <= codes[k]) & (codes[k] <= spans[pid, 1])
-                    passed |= inside == (mode == INSIDE)
+                    passed |= inside == (mode == TestMode.INSIDE)
             if passed:
                 row = members[at]
                 bumped += 1

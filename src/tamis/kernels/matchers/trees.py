@@ -47,13 +47,6 @@ class Tree(NamedTuple):
     places: npt.NDArray[np.int64]
 
 
-@allocating
-def _longer(array: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    longer = np.empty(2 * len(array) + 16, array.dtype)
-    copy(array, longer)
-    return longer
-
-
 @kernel
 def _done_first(rows: npt.NDArray[np.int32], low: int, high: int, asks: Asks, places: npt.NDArray[np.int64]) -> int:
     """Bring the rows that ask nothing more to the front; where they end."""
@@ -86,27 +79,29 @@ def _askers_first(
     return least, at
 
 
-@allocating
-def _with_room(nodes: npt.NDArray[np.int32], count: int) -> npt.NDArray[np.int32]:
-    if count < nodes.shape[1]:
-        return nodes
-    wider = np.full((7, 2 * count), -1, np.int32)
-    for row in range(len(nodes)):
-        copy(nodes[row], wider[row])
-    return wider
-
-
-@allocating
 def build_tree(asks: Asks, rows: npt.NDArray[np.int32]) -> Tree:
     """The tree of these rows; node 0 is the root. `rows` is taken over and reordered."""
     places = asks.starts[:-1].copy()
-    nodes = np.full((7, 16), -1, np.int32)
-    edge_results, edges = np.empty(16, np.int32), np.empty(16, np.int32)
+    most = len(asks.ops)  # an edge uses up an ask of each of its rows, and a *-edge has such a one beside it
+    nodes = np.empty((7, 2 * most + 1), np.int32)
+    edge_results, edges = np.empty(most, np.int32), np.empty(most, np.int32)
+    count, edge_count = _grow_tree(asks, rows, places, nodes, edge_results, edges)
+    cut = nodes[:, :count].copy()
+    return Tree._make([*cut, edge_results[:edge_count].copy(), edges[:edge_count].copy(), rows, places])
+
+
+@allocating
+def _grow_tree(
+    asks: Asks, rows: npt.NDArray[np.int32], places: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int32], edge_results: npt.NDArray[np.int32], edges: npt.NDArray[np.int32],
+) -> tuple[int, int]:  # fmt: skip
+    """Fill `nodes`, a line per field of `Tree` up to `bucket_stops`, and the edges; how many there are of both."""
     count, edge_count = 1, 0
     stack = [(0, 0, len(rows))]
     while stack:
         node, low, high = stack.pop()
         ended = _done_first(rows, low, high, asks, places)
+        nodes[0, node], nodes[1, node] = -1, -1
         nodes[2, node], nodes[3, node] = edge_count, edge_count
         nodes[4, node], nodes[5, node], nodes[6, node] = low, ended, ended
         if high - ended <= BUCKET:
@@ -120,23 +115,17 @@ def build_tree(asks: Asks, rows: npt.NDArray[np.int32]) -> Tree:
             while last < asked and asks.results[places[rows[last]]] == result:
                 places[rows[last]] += 1
                 last += 1
-            if edge_count == len(edges):
-                edge_results, edges = _longer(edge_results), _longer(edges)
             edge_results[edge_count], edges[edge_count] = result, count
             edge_count += 1
             stack.append((count, first, last))
-            nodes = _with_room(nodes, count + 1)
             count += 1
             first = last
         nodes[3, node] = edge_count
         if asked < high:
             nodes[1, node] = count
             stack.append((count, asked, high))
-            nodes = _with_room(nodes, count + 1)
             count += 1
-    cut = nodes[:, :count].copy()
-    results, ends = edge_results[:edge_count].copy(), edges[:edge_count].copy()
-    return Tree(cut[0], cut[1], cut[2], cut[3], cut[4], cut[5], cut[6], results, ends, rows, places)
+    return count, edge_count
 
 
 @kernel

@@ -6,6 +6,7 @@ So `low <= code <= high` decides every comparison exactly, whatever the constant
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +17,10 @@ from tamis.kernels.matchers.groups import Groups
 
 __all__ = [
     "HEAD_BITS",
-    "INSIDE",
-    "OUTSIDE",
-    "TOLD",
     "Bound",
     "Candidates",
     "Encoded",
+    "TestMode",
     "Tests",
     "bind",
     "holds",
@@ -30,8 +29,13 @@ __all__ = [
     "verify_rows",
 ]
 
-INSIDE, OUTSIDE, TOLD = 0, 1, 2
-"""Some code inside the interval; some code outside it; `told` says it."""
+
+class TestMode(IntEnum):
+    """How a predicate is decided. It fits two bits."""
+
+    INSIDE = 0  # some code inside the interval
+    OUTSIDE = 1  # some code outside it
+    TOLD = 2  # by `Bound.told`
 
 
 class Tests(NamedTuple):
@@ -104,11 +108,11 @@ def holds(
     """
     mode = modes[pid] & 3
     column = modes[pid] >> 2
-    found = mode == TOLD and told[pid]
-    if mode != TOLD:
+    found = mode == TestMode.TOLD and told[pid]
+    if mode != TestMode.TOLD:
         for at in range(firsts[column], lasts[column]):
             inside = (spans[pid, 0] <= codes[at]) & (codes[at] <= spans[pid, 1])
-            found |= inside == (mode == INSIDE)
+            found |= inside == (mode == TestMode.INSIDE)
     return bool(found)
 
 
@@ -160,11 +164,11 @@ def verify_rows(
             evaluated += 1
             pid = pids[k]  # from here to the test, `holds` written out: a call would take five times as long
             mode, column = modes[pid] & 3, modes[pid] >> 2
-            passed = mode == TOLD and told[pid]
-            if mode != TOLD:
+            passed = mode == TestMode.TOLD and told[pid]
+            if mode != TestMode.TOLD:
                 for at in range(firsts[column], lasts[column]):
                     inside = (spans[pid, 0] <= codes[at]) & (codes[at] <= spans[pid, 1])
-                    passed |= inside == (mode == INSIDE)
+                    passed |= inside == (mode == TestMode.INSIDE)
             if not passed:
                 break
         out[found] = row

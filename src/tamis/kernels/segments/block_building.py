@@ -1,4 +1,4 @@
-"""Building bitmap blocks: members' intervals to toggles, toggles to bases. `kernels.blocks` says what these are."""
+"""Building bitmap blocks: members' intervals to toggles, toggles to bases. `blocks.py` says what these are."""
 
 from __future__ import annotations
 

@@ -10,14 +10,16 @@ before the event's code and flip what lies between. A small domain has a base at
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import allocating, inlined, kernel
+from tamis.kernels.jit import inlined, kernel
+from tamis.kernels.memory import Grid
 
-__all__ = ["ALL", "ANY", "MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "choose", "match_located", "scratch_for"]
+__all__ = ["MEMBERS", "WORDS", "Blocks", "Events", "Scratch", "SlotMode", "choose", "match_located", "scratch_for"]
 
 MEMBERS = 4096
 """Conjunctions per block."""
@@ -28,8 +30,12 @@ Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Flags = npt.NDArray[np.uint8]
 
-ANY, ALL = 0, 1
-"""How a slot takes several values: one of them must be admitted, or all of them."""
+
+class SlotMode(IntEnum):
+    """How a slot takes several values: one of them must be admitted, or all of them."""
+
+    ONE_OF = 0
+    ALL_OF = 1
 
 
 class Blocks(NamedTuple):
@@ -37,7 +43,7 @@ class Blocks(NamedTuple):
 
     start: Ints
     column: Ints  # per entry: the event column of its slot
-    mode: npt.NDArray[np.uint8]  # per entry: ANY or ALL
+    mode: npt.NDArray[np.uint8]  # per entry: a SlotMode
     needed: npt.NDArray[np.uint8]  # per entry: every member refuses a missing value
     base_start: Ints
     base_code: Ints  # per base: from which code on it holds
@@ -52,7 +58,7 @@ class Events(NamedTuple):
     """Encoded events: `codes[event, column]`; a negative entry -1 - i stands for the several codes of list i,
     in order."""
 
-    codes: npt.NDArray[np.int32]
+    codes: Grid
     list_start: Ints
     list_codes: Ints
 
@@ -61,7 +67,7 @@ class Scratch(NamedTuple):
     """What holding a block against a stretch of events takes, kept from block to block."""
 
     chosen: Ints  # the events that the block is held against
-    where: npt.NDArray[np.int32]  # [i, entry]: the base for the i-th, -2 - base if bits flip after it, -1 for several
+    where: Grid  # [i, entry]: the base for the i-th, -2 - base if bits flip after it, -1 for several
     table: Ints  # per code of the entry at hand: its base
     hits: Words  # the bitmap of one event
     slot_bits: Words
@@ -72,12 +78,9 @@ _TABLE = 1 << 14
 """Codes up to here are looked up, not searched for, if there are enough events to make the table pay."""
 
 
-@allocating
 def scratch_for(blocks: Blocks, size: int) -> Scratch:
     """Room for `size` events."""
-    most = 1
-    for block in range(len(blocks.start) - 1):
-        most = max(most, blocks.start[block + 1] - blocks.start[block])
+    most = int(np.diff(blocks.start).max(initial=1))
     return Scratch(
         np.empty(size, np.int32),
         np.empty((size, most), np.int32),
@@ -207,7 +210,7 @@ def _and_into(hits: Words, source: Words, at: int) -> bool:
 
 @kernel
 def _and_four(hits: Words, bits: Words, base: int, second: int, third: int, fourth: int) -> bool:
-    """The same for four bases at once, which spares reading and writing `hits` in between."""
+    """Leave in `hits` what four bases have too, read and written once for all; whether anything is left."""
     one, two = bits[base * WORDS : (base + 1) * WORDS], bits[second * WORDS : (second + 1) * WORDS]
     three, four = bits[third * WORDS : (third + 1) * WORDS], bits[fourth * WORDS : (fourth + 1) * WORDS]
     left = np.uint64(0)
@@ -234,7 +237,7 @@ def _admitting(blocks: Blocks, base: int, code: int, into: Words) -> None:
 
 @kernel
 def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, scratch: Scratch) -> None:
-    """The same for several codes: the union of their bitmaps, or what they have in common."""
+    """`scratch.slot_bits` becomes the bitmap of members that admit several codes, one or all by the slot's mode."""
     into, one = scratch.slot_bits, scratch.one
     low, high = blocks.base_start[entry], blocks.base_start[entry + 1]
     first = True
@@ -244,7 +247,7 @@ def _admitting_several(blocks: Blocks, entry: int, events: Events, which: int, s
         for w in range(WORDS):
             if first:
                 into[w] = one[w]
-            elif blocks.mode[entry] == ANY:
+            elif blocks.mode[entry] == SlotMode.ONE_OF:
                 into[w] |= one[w]
             else:
                 into[w] &= one[w]

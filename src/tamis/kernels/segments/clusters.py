@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from tamis.kernels.jit import inlined, kernel
 from tamis.kernels.numbering import first_from
-from tamis.kernels.segments.blocks import Events
+from tamis.kernels.segments.blocks import Events, SlotMode
 
 __all__ = ["Clusters", "bucket_of", "match_clusters"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
-ALL = 1
 
 _MOST_PROBES = 4096
 """Combinations of values tried for any access. Where there are more of them, and more than members, every member's key
@@ -44,7 +43,7 @@ class Clusters(NamedTuple):
     rest_low: Ints
     rest_high: Ints
     slot_column: Ints  # per slot: its event column
-    slot_mode: npt.NDArray[np.uint8]  # per slot: ANY or ALL
+    slot_mode: npt.NDArray[np.uint8]  # per slot: a SlotMode
 
 
 @inlined
@@ -63,7 +62,7 @@ def _admits_several(clusters: Clusters, first: int, last: int, mode: int, events
     for i in range(first, last):
         low = first_from(events.list_codes, start, end, clusters.rest_low[i])
         admitted += first_from(events.list_codes, low, end, np.int64(clusters.rest_high[i]) + 1) - low
-    return bool(admitted == end - start if mode == ALL else admitted > 0)
+    return bool(admitted == end - start if mode == SlotMode.ALL_OF else admitted > 0)
 
 
 @inlined

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.jit import allocating, inlined, kernel
-from tamis.kernels.segments.blocks import ANY
+from tamis.kernels.segments.blocks import SlotMode
 from tamis.kernels.segments.clusters import bucket_of
 from tamis.kernels.segments.conjunctions import Intervals
 
@@ -44,7 +44,7 @@ def _point(intervals: Intervals, slots: Slots, first: int, i: int, last: int) ->
     slot = intervals.slot[i]
     alone = (i == first or intervals.slot[i - 1] != slot) and (i + 1 == last or intervals.slot[i + 1] != slot)
     code = intervals.low[i]
-    if not alone or code != intervals.high[i] or code <= 0 or slots.mode[slot] != ANY:
+    if not alone or code != intervals.high[i] or code <= 0 or slots.mode[slot] != SlotMode.ONE_OF:
         return -1
     column = slots.column[slot]
     return column if column < slots.attributes else -1

@@ -36,14 +36,14 @@ class Change(NamedTuple):
         return np.repeat(self.rows, self.sizes)
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Change:
-        """The same rows with some of their predicates."""
+        """All of the rows with some of their predicates."""
         starts = np.zeros(len(self.starts), np.int64)
         np.cumsum(kept, out=(sums := np.zeros(len(kept) + 1, np.int64))[1:])
         starts[:] = sums[self.starts]
         return self._replace(starts=starts, slots=self.slots[kept], pids=self.pids[kept], changed=[])
 
     def leading(self, counts: npt.NDArray[np.int64]) -> Change:
-        """The same rows with the first `counts[i]` of their predicates."""
+        """All of the rows with the first `counts[i]` of their predicates."""
         places = np.arange(len(self.pids)) - np.repeat(self.starts[:-1], self.sizes)
         return self.only(places < np.repeat(counts, self.sizes))
 

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tamis.kernels.matchers.verifying import (
-    INSIDE,
-    OUTSIDE,
-    TOLD,
     Bound,
     Candidates,
     Encoded,
+    TestMode,
     Tests,
     verify_groups,
     verify_rows,
@@ -81,7 +79,7 @@ class Verifier:
         self._front.insert(told)
         self._told += len(told)
         for pid, _ in told:
-            self.tests.modes[pid] = TOLD
+            self.tests.modes[pid] = TestMode.TOLD
         for column, members in coded.items():
             self._tests.update(members)
             column.pids.update(dict.fromkeys(members))
@@ -129,7 +127,7 @@ class Verifier:
     def _write(self, pid: int, column: Column) -> None:
         """The interval of one predicate."""
         found = self._tests[pid]
-        self.tests.modes[pid] = 4 * column.number + (OUTSIDE if found.negated else INSIDE)
+        self.tests.modes[pid] = 4 * column.number + (TestMode.OUTSIDE if found.negated else TestMode.INSIDE)
         self.tests.spans[pid] = span(found.inside[0], column.code, LOWEST, HIGHEST)
 
     # -- asking ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Where an attribute has several values, a link is true when *some* pair of values satisfies it. Under a total order the
 ends tell: some value of {3, 7} is above some value of {5, 9} because 7 > 5. This is the whole truth about a
 conjunction that asks nothing else of the two attributes; one that does may need another pair than the one found here,
-and `segments.doubts` looks at it again.
+and `doubts.py` looks at it again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def some_pair(domain: Domain, operator: Operator, mine: Choice, theirs: Choice) 
 
 
 def _some_names(order: PartialOrder, operator: Operator, mine: Collection[str], theirs: Collection[str]) -> bool:
-    """The same for ordered names. As many pairs as the naive matcher tries are tried, and no more."""
+    """Whether a name on one side satisfies the operator with one on the other; at most as many pairs are tried as the
+    naive matcher tries."""
     plain = COMPLEMENT[operator] if operator in TOTAL else operator
     lowers, uppers = (mine, theirs) if plain in (_O.LT, _O.LE) else (theirs, mine)
     wanted = frozenset(uppers)

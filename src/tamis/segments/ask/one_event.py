@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
-from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, Buffers, match_one, single_table
+from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, STALE, Buffers, match_one, single_table
 from tamis.kernels.segments.rows import Places
 from tamis.model import Event, Schema, Value, compare
 from tamis.segments.ask.plain import PlainLink, Reader, plain_links, plain_readers
@@ -50,17 +50,17 @@ class _Desk:
         touched, kept = np.empty(len(self._parts.block_sizes), np.uint8), np.empty(_ROOM, np.int32)
         self.finds = Finds(touched, kept, np.empty(members, np.int32), np.zeros(2, np.int64))
         one, other, keys = np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(IN_ORDER, np.int64)
-        codes, rows = np.zeros(width, np.int32), np.empty(out, np.int32)
+        codes, rows = np.zeros((1, width), np.int32), np.empty(out, np.int32)
         self.buffers = Buffers(codes, rows, one, other, work, _NO_LISTS, segment.sequence, keys)
-        self.codes = codes.data  # takes a code quicker than the array does
+        self.codes = codes[0].data  # takes a code quicker than the array does
         self.places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
 
     def look_at(self, places: Places) -> None:
-        """The same segment with more dead."""
-        self.places = places
+        """Take note of the dead; there are more than last time."""
         self.table[ALIVE] = places.alive.ctypes.data
         self.table[ANY_DEAD] = places.any_dead
+        self.places = places  # last: after an interrupt before it, all of this is done again
 
 
 class _Reading(NamedTuple):
@@ -196,6 +196,7 @@ class SingleMatcher:
         """
         count = match_one(desk.table)
         while count < 0:
+            assert count != STALE, "compiled for other fields: delete __pycache__ under tamis/kernels"
             desk = self._with_room(segment, desk, count)
             count = match_one(desk.table)
         rows = desk.buffers.out[:count]

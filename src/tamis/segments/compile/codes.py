@@ -89,7 +89,7 @@ class Dictionary:
         return 2 * rank + 1 if rank is not None else self.seek(data)
 
     def seek(self, data: Any) -> int:
-        """The same for a value that is not `known`."""
+        """`place` of a value that is not `known`: by halving, where its order matters."""
         if not isinstance(self.constants, pa.Array):
             return place(self.listed, data)
         if len(self) <= _MOST_OBJECTS:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tamis.batches.batch import Column
 from tamis.kernels.numbering import grouped, new_table
-from tamis.kernels.segments.blocks import ALL, ANY
+from tamis.kernels.segments.blocks import SlotMode
 from tamis.kernels.segments.conjunctions import (
     Intervals,
     count_intervals,
@@ -107,7 +107,7 @@ def columns_of(
     places = [
         truth_column[slot._replace(nth=0)] if slot.role == Role.TRUTH else column[slot.attribute] for slot in slots
     ]
-    modes = [ALL if slot.role == Role.LACKS else ANY for slot in slots]
+    modes = [SlotMode.ALL_OF if slot.role == Role.LACKS else SlotMode.ONE_OF for slot in slots]
     return Columns(attributes, tuple(ordered), np.array(places, np.int32), np.array(modes, np.uint8)), slots
 
 

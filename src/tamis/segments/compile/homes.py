@@ -38,7 +38,6 @@ NO_EQUALITY = "too few use the same attributes to fill a block, and no equality 
 _KEY_BITS = 60
 _MOST_COLUMNS = 1 << 21
 """With more columns than this, sets of three would not fit a number: everyone is filed under one."""
-_ODD, _POSITIVE = 0x9E3779B97F4A7C15, 2**63 - 1
 _SAMPLE = 50
 _ORDER_SLOTS = 8
 """Slots that the order in blocks looks at; more would hardly move anything."""

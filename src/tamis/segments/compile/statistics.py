@@ -1,6 +1,6 @@
 """What is known of events: how often an attribute is there, and how often it has which value.
 
-`chances` answers what the choice of homes asks: how likely is an event to have this code?
+`AttributeCodes.chances` makes of it what the choice of homes asks: how likely is an event to have this code?
 """
 
 from __future__ import annotations

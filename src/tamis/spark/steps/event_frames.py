@@ -18,7 +18,7 @@ __all__ = ["as_events", "check_batch", "readable"]
 
 
 def as_events(frame: DataFrame) -> DataFrame:
-    """The same rows with the columns `event_id` and `event`."""
+    """Give rows their columns `event_id` and `event`, of what they have instead."""
     if EVENT not in frame.columns:
         kept = [name for name in (EVENT_ID, PUBLISHER, UNREAD) if name in frame.columns]
         packed = [f"`{name.replace('`', '``')}`" for name in frame.columns if name not in kept]

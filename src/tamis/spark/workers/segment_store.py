@@ -1,4 +1,4 @@
-"""A segment as the pipeline sees it: written once by one task, opened by many. The one place that knows the engine."""
+"""A segment as the pipeline sees it: written once by one task, opened by many. No one else compiles or asks one."""
 
 from __future__ import annotations
 

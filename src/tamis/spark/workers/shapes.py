@@ -55,7 +55,7 @@ def in_pieces(event_ids: pa.Array, one: SegmentAnswer) -> Batches:
 
 
 def in_lists(event_ids: pa.Array, found: Sequence[SegmentAnswer]) -> Batches:
-    """The same for several segments together: a row per event, whichever of them matched."""
+    """A row per event that any of several segments matched; more than `MOST_IDS` ids go on in further rows."""
     if len(found) == 1:
         return in_pieces(event_ids, found[0])
     totals = np.zeros(len(event_ids), np.int64)
