@@ -225,10 +225,10 @@ def test_an_event_walked_through(event: dict[str, object]) -> None:
     assert sorted(rows.tolist())[: len(in_block)] == in_block
     assert work.tolist() == [1, 1], "one probe, one candidate"
     answer = Answering(SCHEMA).answer((segment(),), batch, 1, work)
-    ids = [IDS[layout.owner[at]] for at in answer.rows.tolist()]
+    ids = [IDS[layout.owner[at]] for at in answer.codes.tolist()]
     expect(
         row("rows found", listed(rows.tolist())),
-        row("each subscription once", listed(answer.rows.tolist())),
+        row("each subscription once", listed(answer.codes.tolist())),
         row("ids", listed(ids)),
     )
 
