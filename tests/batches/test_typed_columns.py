@@ -128,6 +128,22 @@ def test_right_tables_are_read_by_columns_and_match_as_mappings(engines: tuple[E
     assert [batch.event(at) for at in range(40)] == [engine.schema.event(row) for row in table.to_pylist()]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_events_in_doubt_match_beside_those_that_are_certain(engines: tuple[Engine, Engine], seed: int) -> None:
+    """The same value twice, and a time as text, are right; but only the schema knows."""
+    engine, naive = engines
+    draw = random.Random(f"doubt {seed}")
+    rows = draw_rows(draw, 40, engine.schema)
+    for row in draw.sample(rows, 9):
+        row |= {"quantity": [7, 7]} if len(engine.schema.event_types) == 1 else {
+            EVENT_TYPE: ["lot", "shop"], "price": 8.0, "seller": {"rating": 5}, "sold_at": "2024-05-31"
+        }  # fmt: skip
+    table = table_of(rows)
+
+    assert 20 < certain(table, engine.schema).sum() < 40
+    assert outcome(engine, table) == outcome(engine, table.to_pylist()) == outcome(naive, table.to_pylist())
+
+
 @pytest.mark.parametrize("mistake", MISTAKES, ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_mistake_in_one_event_is_told_as_for_mappings(

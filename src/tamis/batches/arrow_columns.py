@@ -90,4 +90,4 @@ def _present(column: pa.Array) -> Ints:
     """The entries that are not null."""
     if not column.null_count:
         return np.arange(len(column), dtype=np.int32)
-    return np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)).astype(np.int32)
+    return column.is_valid().to_numpy(zero_copy_only=False).nonzero()[0].astype(np.int32)

@@ -23,6 +23,7 @@ Verdict: TypeAlias = npt.NDArray[np.bool_] | bool
 """Of each entry of a column, or of all alike; of an entry that is null it says nothing."""
 
 _FAR = 2**63
+_STRING = pa.string().id
 
 
 def every(mask: npt.NDArray[np.bool_]) -> Verdict:
@@ -89,7 +90,7 @@ def _truths(column: pa.Array, present: Ints) -> Column:
 
 
 def _texts(column: pa.Array, present: Ints) -> Column:
-    return column.cast(pa.string())
+    return column if column.type.id == _STRING else column.cast(pa.string())
 
 
 def _decimals(column: pa.Array, present: Ints) -> Column:
@@ -147,7 +148,7 @@ _TYPES: dict[int, ArrowType | Callable[[pa.DataType], ArrowType | None]] = {
     pa.bool_().id: ArrowType(Kind.BOOLEAN, _always, _truths),
     **{of.id: _WHOLE for of in _INTEGERS},
     **{of.id: _REAL for of in (pa.float16(), pa.float32(), pa.float64())},
-    pa.string().id: _TEXT,
+    _STRING: _TEXT,
     pa.large_string().id: _TEXT,
     pa.date32().id: _instant(pa.int32(), 86_400 * 10**9),
     pa.timestamp("us").id: _timestamp,
