@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from benchmarks import reference
 from benchmarks.loads import load
 from tamis import Engine, Schema
-from tamis.kernels.segments.one_event import match_one
+from tamis.kernels.segments.one_table import match_one
 from tamis.kernels.segments.rows import writing_speed
 from tamis.model import String
 from tamis.model.schema import Attribute

@@ -30,7 +30,7 @@ from tamis.model.domains import hint
 from tamis.model.values import show_raw
 from tamis.registry.explaining import Explanation, explain
 from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
-from tamis.registry.plain import PlainRegistry
+from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
 from tamis.store.saved import Saved, read_saved

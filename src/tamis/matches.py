@@ -30,7 +30,7 @@ class Ids(Protocol):
         """The ids of many codes."""
 
     def column(self, codes: Codes) -> pa.Array:
-        """The same in Arrow; `OptionError` if no type can hold them."""
+        """The ids of many codes, in Arrow; `OptionError` if no type can hold them."""
 
 
 class ListedIds:

@@ -14,7 +14,7 @@ import pytest
 from tamis import Engine
 from tamis.matchers import Entry, Matcher, MatcherStats, Rows
 from tamis.model import Event
-from tamis.registry.plain import PlainRegistry
+from tamis.registry.plain_registry import PlainRegistry
 from tamis.segments.subscriptions import Subscriptions
 from tests.segments.histories import registry
 

@@ -11,7 +11,7 @@ import pytest
 
 from tamis.kernels.jit import allocating
 from tamis.kernels.memory import Field, Grid, Table, fields_of, place_of, reader_of, table_of
-from tamis.kernels.segments.one_event import STALE, Single, match_one
+from tamis.kernels.segments.one_table import STALE, Single, match_one
 
 FIELDS = {field.path: field for field in fields_of(Single)}
 

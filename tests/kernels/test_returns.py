@@ -99,11 +99,11 @@ def _is_harmless(kind: Any) -> bool:
 def test_the_search_finds_what_python_calls() -> None:
     assert {
         "tamis.kernels.segments.finding.find",
-        "tamis.kernels.segments.one_event.match_one",
+        "tamis.kernels.segments.one_table.match_one",
         "tamis.kernels.segments.block_building.fill_bases",
         "tamis.kernels.numbering.number_keys",
     } <= CALLED.keys()
-    assert "tamis.kernels.segments.one_event._clusters_at" not in CALLED
+    assert "tamis.kernels.segments.one_table._clusters_at" not in CALLED
 
 
 @pytest.mark.parametrize("name", sorted(CALLED))

@@ -15,7 +15,7 @@ from tamis import Engine, Schema
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matchers.parts.associations import Associations
-from tamis.matchers.parts.labels import Column
+from tamis.matchers.parts.labels import LabelColumn
 from tamis.matchers.parts.roster import Roster
 from tamis.workloads.topss import TOPSS
 
@@ -69,7 +69,7 @@ def test_lists_have_exactly_their_members_whatever_comes_and_goes(
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=80), st.lists(st.integers(-50, 50), max_size=40))
 def test_codes_compare_as_values_do_while_constants_come_and_go(constants: list[int], gone: list[int]) -> None:
-    column = Column(0)
+    column = LabelColumn(0)
     for constant in constants:
         column.add([constant])
     kept = list(constants)
@@ -86,7 +86,7 @@ def test_codes_compare_as_values_do_while_constants_come_and_go(constants: list[
 
 
 def test_a_column_that_runs_out_of_labels_is_labelled_anew() -> None:
-    column = Column(0)
+    column = LabelColumn(0)
 
     anew = [column.add([1 / 2**n]) for n in range(200)]
 

@@ -14,7 +14,7 @@ from tamis.batches.batch import batch_of_events
 from tamis.batches.edge import read_batch
 from tamis.matchers.naive import Naive
 from tamis.model import Kind
-from tamis.registry.plain import PlainRegistry
+from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.segments.segment_registry import SegmentRegistry
 

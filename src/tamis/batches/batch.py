@@ -115,7 +115,7 @@ def column_of(data: list[Any], kind: Kind) -> Column:
 
 
 def joined(parts: Iterable[Part]) -> list[Part]:
-    """The same values, those of a kind together."""
+    """Parts with the values of a kind together."""
     kinds: dict[Kind, list[Part]] = defaultdict(list)
     for part in parts:
         kinds[part.kind].append(part)

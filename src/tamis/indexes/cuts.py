@@ -17,25 +17,25 @@ from tamis.indexes.base import Key, double
 from tamis.model import OPERATORS, Operator, regions
 from tamis.model.regions import admitted, outside
 
-__all__ = ["HIGHEST", "LOWEST", "Cut", "Interval", "before", "intervals", "number"]
+__all__ = ["HIGHEST", "LOWEST", "KeyCut", "KeyInterval", "before", "intervals", "number"]
 
-Cut: TypeAlias = tuple[int, Key, int] | tuple[int]
-Interval: TypeAlias = tuple[Cut, Cut]
+KeyCut: TypeAlias = tuple[int, Key, int] | tuple[int]
+KeyInterval: TypeAlias = tuple[KeyCut, KeyCut]
 
-LOWEST: Cut = (-1,)
-HIGHEST: Cut = (1,)
+LOWEST: KeyCut = (-1,)
+HIGHEST: KeyCut = (1,)
 
 
-def before(key: Key) -> Cut:
+def before(key: Key) -> KeyCut:
     return (0, key, 0)
 
 
-def number(cut: Cut) -> float:
+def number(cut: KeyCut) -> float:
     """A cut's constant as `double` has it, and the outermost cuts as infinite."""
     return double(cut[1]) if len(cut) == 3 else cut[0] * math.inf
 
 
-def intervals(operator: Operator, key: Key) -> tuple[Interval, ...]:
+def intervals(operator: Operator, key: Key) -> tuple[KeyInterval, ...]:
     """One interval, or the two of `!=`."""
     inside = admitted(operator, [key])
     assert inside is not None, "an index holds the six comparisons alone"
@@ -43,5 +43,5 @@ def intervals(operator: Operator, key: Key) -> tuple[Interval, ...]:
     return tuple((_cut(one.start, LOWEST), _cut(one.end, HIGHEST)) for one in found)
 
 
-def _cut(end: regions.Cut | None, unbounded: Cut) -> Cut:
+def _cut(end: regions.Cut | None, unbounded: KeyCut) -> KeyCut:
     return unbounded if end is None else (0, end.data, int(end.after))

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.indexes.base import Ints, Key, MemoryIndex
-from tamis.indexes.cuts import LOWEST, Cut, before, intervals, number
+from tamis.indexes.cuts import LOWEST, KeyCut, before, intervals, number
 from tamis.kernels.indexes.around import around
 from tamis.model import Domain, Operator, Value
 
@@ -30,7 +30,7 @@ __all__ = ["IntervalBTree"]
 NODE = 128
 """Entries in a full node."""
 
-Entry: TypeAlias = tuple[Cut, Cut, int]
+Entry: TypeAlias = tuple[KeyCut, KeyCut, int]
 """Lower end, upper end, id: the order of entries."""
 
 
@@ -43,14 +43,14 @@ class _Leaf:
 
     def measure(self) -> None:
         """`reach` is the greatest upper end."""
-        self.reach: Cut = max((entry[1] for entry in self.entries), default=LOWEST)
+        self.reach: KeyCut = max((entry[1] for entry in self.entries), default=LOWEST)
         self._ends: tuple[npt.NDArray[np.float64], Ints] | None = None
 
     def insert(self, entry: Entry) -> None:
         self.entries.insert(bisect_left(self.entries, entry), entry)
         self._ends = None
 
-    def search(self, cut: Cut) -> Ints:
+    def search(self, cut: KeyCut) -> Ints:
         """The ids of the intervals that the cut lies in."""
         if self._ends is None:
             ends = np.array(
@@ -86,7 +86,7 @@ class _Inner:
         self.measure()
 
     def measure(self) -> None:
-        self.reach: Cut = max(child.reach for child in self.children)
+        self.reach: KeyCut = max(child.reach for child in self.children)
 
     @property
     def first(self) -> Entry:

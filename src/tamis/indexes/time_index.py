@@ -24,7 +24,7 @@ import numpy as np
 
 from tamis.errors import LimitError
 from tamis.indexes.base import Ints, Key, MemoryIndex
-from tamis.indexes.cuts import HIGHEST, LOWEST, Cut, before, intervals
+from tamis.indexes.cuts import HIGHEST, LOWEST, KeyCut, before, intervals
 from tamis.kernels.indexes.time_line import still_running
 from tamis.model import Domain, Operator, Value
 
@@ -40,9 +40,9 @@ MOST_LISTED = 2**27
 class _Leaf:
     """`running` are the intervals that start before `low` and end at it or later; then come the changes."""
 
-    low: Cut
+    low: KeyCut
     running: array[int] = field(default_factory=lambda: array("i"))
-    points: list[Cut] = field(default_factory=list)
+    points: list[KeyCut] = field(default_factory=list)
     starts: list[list[int]] = field(default_factory=list)
     ends: list[list[int]] = field(default_factory=list)
 
@@ -52,7 +52,7 @@ class _Leaf:
         running = np.frombuffer(self.running, dtype=np.int32) if self.running else np.empty(0, dtype=np.int32)
         return still_running(running, np.array(started, dtype=np.int32), np.array(ended, dtype=np.int32), most)
 
-    def point(self, cut: Cut) -> int:
+    def point(self, cut: KeyCut) -> int:
         """The place of a point, new if need be."""
         at = bisect_left(self.points, cut)
         if at == len(self.points) or self.points[at] != cut:
@@ -70,7 +70,7 @@ class TimeIndex(MemoryIndex):
     def _build(self, predicates: dict[int, tuple[Operator, Key]]) -> None:
         most = max(predicates, default=0) + 1
         pieces = [(id, piece) for id, (operator, key) in predicates.items() for piece in intervals(operator, key)]
-        changes: dict[Cut, tuple[list[int], list[int]]] = {}
+        changes: dict[KeyCut, tuple[list[int], list[int]]] = {}
         for id, ends in pieces:
             for side, cut in enumerate(ends):
                 changes.setdefault(cut, ([], []))[side].append(id)
@@ -89,10 +89,10 @@ class TimeIndex(MemoryIndex):
         self._leaves, self._listed, self._most = leaves, listed, most
         self._lows = [leaf.low for leaf in leaves]
 
-    def _leaf(self, cut: Cut) -> int:
+    def _leaf(self, cut: KeyCut) -> int:
         return bisect_right(self._lows, cut) - 1
 
-    def _through(self, low: Cut, high: Cut) -> list[_Leaf]:
+    def _through(self, low: KeyCut, high: KeyCut) -> list[_Leaf]:
         """The leaves at whose start the interval runs already."""
         first = 0 if low == LOWEST else bisect_right(self._lows, low)
         return self._leaves[first : bisect_right(self._lows, high)]
@@ -109,7 +109,7 @@ class TimeIndex(MemoryIndex):
             self._change(low, id, start=True)
             self._change(high, id, start=False)
 
-    def _change(self, cut: Cut, id: int, *, start: bool) -> None:
+    def _change(self, cut: KeyCut, id: int, *, start: bool) -> None:
         if cut in (LOWEST, HIGHEST):
             return
         number = self._leaf(cut)
@@ -136,7 +136,7 @@ class TimeIndex(MemoryIndex):
             self._unchange(low, id, start=True)
             self._unchange(high, id, start=False)
 
-    def _unchange(self, cut: Cut, id: int, *, start: bool) -> None:
+    def _unchange(self, cut: KeyCut, id: int, *, start: bool) -> None:
         if cut in (LOWEST, HIGHEST):
             return
         number = self._leaf(cut)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.matchers.trees import Asks, Points, Tree, build_tree, walk_tests
+from tamis.kernels.matchers.trees import Asks, EdgePoints, Tree, build_tree, walk_tests
 from tamis.kernels.matchers.verifying import bind, unbind
 from tamis.matchers.parts.arrays import Ints, Scratches, bytes_of
 from tamis.matchers.parts.rebuilding import Rebuilding
@@ -111,13 +111,13 @@ class Aguilera(Rebuilding):
                 values += [pid for value in given if (pid := built.constants.get((name, value))) is not None]
                 lasts[op] = len(values)
                 touched.append(op)
-        points = Points(built.op_pids, firsts, lasts, np.array(values, np.int32))
+        points = EdgePoints(built.op_pids, firsts, lasts, np.array(values, np.int32))
         places = self._walk(built, points, event)
         firsts[touched] = lasts[touched] = 0
         self._scratches.give_back((firsts, lasts))
         return self._at(places)
 
-    def _walk(self, built: _Built, points: Points, event: Event) -> Ints:
+    def _walk(self, built: _Built, points: EdgePoints, event: Event) -> Ints:
         encoded = self._verifier.encode(event)
         bound, out = self._verifier.borrow()
         bind(encoded, bound)

@@ -26,7 +26,7 @@ from tamis.matchers.parts.arrays import Ints, grown
 from tamis.matchers.parts.associations import Associations
 from tamis.matchers.parts.changes import Change, Uses
 from tamis.matchers.parts.front import Front
-from tamis.matchers.parts.selectivity import Statistics
+from tamis.matchers.parts.selectivity import Selectivity
 from tamis.matchers.parts.verifier import Verifier
 from tamis.model import Event, Schema
 
@@ -36,7 +36,7 @@ __all__ = ["Hanson"]
 class Hanson(Algorithm):
     def __init__(self, schema: Schema, index: str = "ibs-tree", sample: Iterable[Event] = ()) -> None:
         super().__init__(schema)
-        self._statistics = Statistics(schema, sample)
+        self._statistics = Selectivity(schema, sample)
         self._front = Front(schema, index_maker(index))
         self._filed = Uses(self._roster)
         self._lists = Associations()

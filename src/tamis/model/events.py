@@ -70,7 +70,7 @@ def read_event(schema: Schema, raw: Mapping[str, object]) -> Event:
 
 
 def read_validated(schema: Schema, raw: Mapping[str, object]) -> Event:
-    """The same for what is known to keep the rules: values are read, and nothing is asked but what reading needs."""
+    """The event of a mapping that is known to keep the rules: nothing is asked but what reading its values needs."""
     given = _given(raw)
     if not schema.open:
         _add_only_type(schema, given)

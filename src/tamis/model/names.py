@@ -43,7 +43,7 @@ def flatten(
 
 
 def flatten_mapping(raw: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The same for mappings within a mapping."""
+    """Names and values of mappings within a mapping, dotted."""
     return flatten(raw.items(), _items)
 
 

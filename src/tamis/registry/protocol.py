@@ -35,7 +35,7 @@ class Registry(Protocol):
         """All of them or, on an error, none; the error says which is wrong. An id that comes twice has its last."""
 
     def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
-        """The same from columns without nulls: ids are int64 or large strings, texts strings."""
+        """Subscribe many from columns without nulls: ids are int64 or large strings, texts strings."""
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id; `UnknownSubscription` if there is none."""
@@ -44,7 +44,7 @@ class Registry(Protocol):
         """The ids that an event satisfies; `EventError` or `LimitError` as `Schema.event` has it."""
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
-        """The same for an event that was read already."""
+        """The ids that an event, read already, satisfies."""
 
     def match_many(self, batch: Batch, threads: int = 1) -> Matches:
         """The answers to a batch, perhaps on several threads."""

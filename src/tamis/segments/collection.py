@@ -55,7 +55,7 @@ class Collection:
         return self._match_carefully(snapshot, self._schema.event(raw))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
-        """The same for one that was read already."""
+        """The ids that an event, read already, satisfies, in the order of subscribing."""
         return self._match_carefully(self._subscriptions.snapshot(), event)
 
     def _match_carefully(self, snapshot: Snapshot, event: Event) -> list[SubscriptionId]:

@@ -17,7 +17,7 @@ from tamis import spark as ts
 from tamis.batches.arrow import certain
 from tamis.errors import EventError, LimitError, OptionError
 from tamis.model import Schema
-from tamis.spark.workers.reading import raw_events, read_batch
+from tamis.spark.workers.event_reading import raw_events, read_batch
 from tamis.workloads import auctions
 
 pytestmark = pytest.mark.spark

@@ -18,8 +18,9 @@ from tamis.spark.versions.routing import EVERY, KEY
 from tamis.spark.versions.storage import Root
 from tamis.spark.workers.answers import MatchEverywhere, MatchGroups, RouteToGroups
 from tamis.spark.workers.building import COPIES, Build
+from tamis.spark.workers.event_reading import raw_events, read_batch
 from tamis.spark.workers.judging import Judge
-from tamis.spark.workers.reading import raw_events, read_batch
+from tamis.spark.workers.shapes import AnswerShape
 from tamis.workloads import auctions
 
 SCHEMA = Schema.loads(auctions.SCHEMA)
@@ -80,11 +81,11 @@ def match(index: tuple[Root, Manifest], plan: str, events: pa.Array, *, validate
     """As `steps.matching` sets the workers up."""
     root, manifest = index
     if plan == "everywhere":
-        answers = MatchEverywhere(root, manifest, "pieces", None, validated)(batches(events))
+        answers = MatchEverywhere(root, manifest, AnswerShape.PIECES, None, validated)(batches(events))
     else:
         groups = tuple((one,) for one in manifest.segments)
         sent = RouteToGroups(manifest, groups, None, validated)(batches(events))
-        answers = MatchGroups(root, manifest, "pieces", None, validated=True, groups=groups)(sent)
+        answers = MatchGroups(root, manifest, AnswerShape.PIECES, None, validated=True, groups=groups)(sent)
     rows = [row for batch in answers for row in batch.to_pylist()]
     return {(row["event_id"], id) for row in rows for id in row["subscription_ids"]}
 

@@ -17,7 +17,7 @@ from tamis.kernels.gather import copy
 from tamis.kernels.jit import allocating, kernel
 from tamis.kernels.matchers.verifying import Bound, Tests, holds
 
-__all__ = ["Asks", "Points", "Tree", "build_tree", "walk_bits", "walk_tests"]
+__all__ = ["Asks", "EdgePoints", "Tree", "build_tree", "walk_bits", "walk_tests"]
 
 BUCKET = 4
 """Rows that are not worth a node."""
@@ -178,7 +178,7 @@ def walk_bits(
     return found, visited
 
 
-class Points(NamedTuple):
+class EdgePoints(NamedTuple):
     """What ops ask, and an event's answers to those that ask for a value.
 
     Op o tests predicate `pids[o]`, or if that is -1 gets a value: the event's are `values[firsts[o] : lasts[o]]`, ids
@@ -203,7 +203,7 @@ def _is_among(values: npt.NDArray[np.int32], first: int, last: int, result: int)
 def walk_tests(
     tree: Tree,
     asks: Asks,
-    points: Points,
+    points: EdgePoints,
     tests: Tests,
     codes: npt.NDArray[np.int64],
     bound: Bound,

@@ -16,14 +16,14 @@ from itertools import pairwise
 
 from tamis.model.regions import Data
 
-__all__ = ["HIGHEST", "LOWEST", "Column"]
+__all__ = ["HIGHEST", "LOWEST", "LabelColumn"]
 
 LOWEST, HIGHEST = 0, 2**62
 _FEW = 8
 """Fewer new constants than this are labelled one by one."""
 
 
-class Column:
+class LabelColumn:
     """Sorted constants, their labels and how many tests use each."""
 
     def __init__(self, number: int) -> None:

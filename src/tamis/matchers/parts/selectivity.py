@@ -14,7 +14,7 @@ from tamis.matchers.naive import conjunction_holds
 from tamis.model import COMPARISONS, OPERATORS, Event, Operator, Predicate, Reference, Schema, Value, compare
 from tamis.model.operators import Shape
 
-__all__ = ["Statistics"]
+__all__ = ["Selectivity"]
 
 _KEPT = 64
 """Events remembered per attribute: an estimate is then off by some hundredths, which is enough to choose by."""
@@ -41,7 +41,7 @@ def _guess(operator: Operator) -> float:
             assert_never(never)
 
 
-class Statistics:
+class Selectivity:
     """Values of recent events. Observing costs O(attributes of the event), estimating O(values kept)."""
 
     def __init__(self, schema: Schema, events: Iterable[Event] = ()) -> None:

@@ -24,7 +24,7 @@ from tamis.kernels.matchers.verifying import (
 )
 from tamis.matchers.parts.arrays import Ints, Scratches, grown
 from tamis.matchers.parts.front import Front
-from tamis.matchers.parts.labels import HIGHEST, LOWEST, Column
+from tamis.matchers.parts.labels import HIGHEST, LOWEST, LabelColumn
 from tamis.matchers.parts.sorted_clusters import SortedClusters
 from tamis.model import Event, Kind, Predicate, Schema
 from tamis.model.regions import Region, one_interval, span
@@ -50,8 +50,8 @@ class Verifier:
         self._schema = schema
         self._front = Front(schema, SortedClusters)
         self._told = 0
-        self._columns: defaultdict[str, dict[Kind, Column]] = defaultdict(dict)
-        self._by_number: list[Column] = []
+        self._columns: defaultdict[str, dict[Kind, LabelColumn]] = defaultdict(dict)
+        self._by_number: list[LabelColumn] = []
         self._tests: dict[int, Region] = {}
         self.tests = Tests(np.empty(0, np.int32), np.empty((0, 2), np.int64))
         self._scratches = Scratches(self._scratch)
@@ -68,7 +68,7 @@ class Verifier:
 
     def insert(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
         told: list[tuple[int, Predicate]] = []
-        coded: defaultdict[Column, dict[int, Region]] = defaultdict(dict)
+        coded: defaultdict[LabelColumn, dict[int, Region]] = defaultdict(dict)
         for pid, predicate in predicates:
             found = self._region(predicate)
             if found is not None:
@@ -116,15 +116,15 @@ class Verifier:
         assert domain is not None
         return one_interval(domain, predicate)
 
-    def _column(self, attribute: str, kind: Kind) -> Column:
+    def _column(self, attribute: str, kind: Kind) -> LabelColumn:
         kinds = self._columns[attribute]
         if kind not in kinds:
-            kinds[kind] = Column(len(self._by_number))
+            kinds[kind] = LabelColumn(len(self._by_number))
             self._by_number.append(kinds[kind])
             self._scratches.discard()
         return kinds[kind]
 
-    def _write(self, pid: int, column: Column) -> None:
+    def _write(self, pid: int, column: LabelColumn) -> None:
         """The interval of one predicate."""
         found = self._tests[pid]
         self.tests.modes[pid] = 4 * column.number + (TestMode.OUTSIDE if found.negated else TestMode.INSIDE)

@@ -31,7 +31,7 @@ _MOST_BY_INDEX = 1_000_000
 """Rows that DuckDB may look up by an index; by its own measure, 2,048, a large deletion would scan."""
 _LEAST_DEAD = 10_000
 
-Columns = Mapping[str, Sequence[int] | Sequence[str] | npt.NDArray[Any]]
+TableColumns = Mapping[str, Sequence[int] | Sequence[str] | npt.NDArray[Any]]
 
 
 class Database(Protocol):
@@ -44,7 +44,7 @@ class Database(Protocol):
 
     def run(self, statement: str) -> None: ...
 
-    def insert(self, table: str, columns: Columns) -> None: ...
+    def insert(self, table: str, columns: TableColumns) -> None: ...
 
     def delete(self, table: str, column: str, ids: Sequence[int]) -> None:
         """Delete the rows with these ids, at a cost that does not grow with the table, or does so seldom enough."""
@@ -75,7 +75,7 @@ class DuckDb:
             self._connection.execute("CHECKPOINT")
             self._dead = 0
 
-    def insert(self, table: str, columns: Columns) -> None:
+    def insert(self, table: str, columns: TableColumns) -> None:
         import pyarrow as pa
 
         rows = pa.table({name: pa.array(values) for name, values in columns.items()})
@@ -109,7 +109,7 @@ class Sqlite:
     def run(self, statement: str) -> None:
         self._connection.execute(statement)
 
-    def insert(self, table: str, columns: Columns) -> None:
+    def insert(self, table: str, columns: TableColumns) -> None:
         lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
         marks = ", ".join("?" * len(lists))
         statement = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})"
@@ -145,7 +145,7 @@ class PostgreSql:
     def run(self, statement: str) -> None:
         self._connection.execute(statement.encode())
 
-    def insert(self, table: str, columns: Columns) -> None:
+    def insert(self, table: str, columns: TableColumns) -> None:
         lists = [values.tolist() if isinstance(values, np.ndarray) else values for values in columns.values()]
         statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
         with self._connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:

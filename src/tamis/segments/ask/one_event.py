@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
-from tamis.kernels.segments.one_event import ALIVE, ANY_DEAD, IN_ORDER, STALE, Buffers, match_one, single_table
+from tamis.kernels.segments.one_table import ALIVE, ANY_DEAD, IN_ORDER, STALE, Buffers, match_one, single_table
 from tamis.kernels.segments.rows import Places
 from tamis.model import Event, Schema, Value, compare
-from tamis.segments.ask.plain import PlainLink, Reader, plain_links, plain_readers
+from tamis.segments.ask.plain_values import PlainLink, Reader, plain_links, plain_readers
 from tamis.segments.compile.truths import FALSE, FIRST_TRUTH
 from tamis.segments.segment import Segment
 
@@ -28,7 +28,7 @@ __all__ = ["NotPlain", "SingleMatcher"]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
-Shape: TypeAlias = tuple[object, ...]
+EventShape: TypeAlias = tuple[object, ...]
 """What mappings that are read alike have in common: names, types of values, and the event type, whose rules count."""
 
 _ROOM = 4096
@@ -95,7 +95,7 @@ class SingleMatcher:
         linked = (name for mine, others in links for name in (mine, *others))
         self._looked_at = {*self._columns, *linked, *self._tellers}
         self._local = threading.local()
-        self._readings: dict[Shape, _Reading | None] = {}
+        self._readings: dict[EventShape, _Reading | None] = {}
 
     def desk(self, segment: Segment) -> _Desk:
         """This thread's. `segment` is here and below the one this was made for, perhaps with more dead."""
@@ -108,7 +108,7 @@ class SingleMatcher:
 
     # -- reading ----------------------------------------------------------------------------------------------
 
-    def read(self, segment: Segment, shape: Shape, raw: Mapping[str, object]) -> _Desk:
+    def read(self, segment: Segment, shape: EventShape, raw: Mapping[str, object]) -> _Desk:
         """A mapping of plain values goes to the desk as codes; `NotPlain` if it must be read as an event first.
 
         Names and types decide which checks an event needs: they are made once for every shape, those of values always.
@@ -135,7 +135,7 @@ class SingleMatcher:
                 codes[column] = FIRST_TRUTH
         return desk
 
-    def _learn(self, shape: Shape, raw: Mapping[str, object]) -> _Reading | None:
+    def _learn(self, shape: EventShape, raw: Mapping[str, object]) -> _Reading | None:
         if len(self._readings) >= _MOST_SHAPES:
             return None
         event = self._schema.event(raw)  # whatever is wrong with it is said here
@@ -205,7 +205,7 @@ class SingleMatcher:
         return rows if segment.layout.canon is None else _first_rows(segment, segment.layout.canon[rows])
 
     def _with_room(self, segment: Segment, desk: _Desk, count: int) -> _Desk:
-        """The same codes on a larger desk; `count` is what the kernel said of the one that was too small."""
+        """A larger desk with the codes of this one; `count` is what the kernel said of the one that was too small."""
         members, out = len(desk.finds.members), len(desk.buffers.out)
         room = 2 * members if count == -1 else members, max(out, 64 - count)
         larger = self._local.desk = _Desk(segment, self._width, self._work, *room)

@@ -45,7 +45,7 @@ class SegmentIds:
         return self._take(codes, of).listed() if len(of) else []
 
     def column(self, codes: Codes) -> pa.Array:
-        """The same in Arrow."""
+        """The ids of many codes, in Arrow."""
         if not len(codes):
             return arrow_ids([])
         found = self._take(codes, self._segments_of(codes))

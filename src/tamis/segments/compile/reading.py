@@ -39,7 +39,7 @@ _MOST_LISTED = 64
 """An `in` of more members goes to the parser, which sorts them."""
 _TEXT = (lexing.STRING, lexing.WORD)
 
-Rows = npt.NDArray[np.int64]
+Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -48,7 +48,7 @@ class Reading:
     """What a column of texts says. Conjunction `r` belongs to text `r`; further ones of a text come after them."""
 
     pieces: Pieces
-    owners: Rows
+    owners: Longs
     """The text of each conjunction."""
     dead: Mask
     """Conjunctions that never hold, and the places of texts that have none."""
@@ -93,7 +93,7 @@ class _Reader:
             self.pieces.add(_only(piece, ~self.odd[piece.conjunctions]) if left else piece)
         self.dead &= ~self.odd
 
-    def _runs(self) -> Iterator[Rows]:
+    def _runs(self) -> Iterator[Longs]:
         """The records that share an attribute, an operator, a class of constants, a role, and a kind of partner."""
         keys = np.empty(len(self.tests.row), np.int64)
         group_tests(self.tests, self.role, self.partner, self.odd, keys)
@@ -101,10 +101,10 @@ class _Reader:
         starts, order = grouped(numbers, len(first))
         return (order[start:stop] for start, stop in pairwise(starts.tolist()))
 
-    def _take(self, run: Rows) -> list[Piece]:
+    def _take(self, run: Longs) -> list[Piece]:
         return self._pair(run) if self.partner[run[0]] >= 0 else self._single(run)
 
-    def _single(self, run: Rows) -> list[Piece]:
+    def _single(self, run: Longs) -> list[Piece]:
         name, operator, _ = self._what(run)
         conjunctions = self.tests.row[run].astype(np.int64)
         slot = Slot(name, int(self.role[run[0]]))
@@ -136,7 +136,7 @@ class _Reader:
         bound = Bound(column, operator in (lexing.LT, lexing.GT))
         return [Piece(slot, kind, conjunctions, *((None, bound) if operator in _UPPER else (bound, None)))]
 
-    def _pair(self, run: Rows) -> list[Piece]:
+    def _pair(self, run: Longs) -> list[Piece]:
         name, low, _ = self._what(run)
         others = self.partner[run].astype(np.int64)
         high = int(self.tests.operator[others[0]])
@@ -157,16 +157,16 @@ class _Reader:
         piece = Piece(Slot(name), kind, conjunctions, Bound(lows, low == lexing.GT), Bound(highs, high == lexing.LT))
         return [_only(piece, ~never)]
 
-    def _what(self, run: Rows) -> tuple[str, int, int]:
+    def _what(self, run: Longs) -> tuple[str, int, int]:
         first = run[0]
         tests = self.tests
         return self.names[tests.attribute[first]], int(tests.operator[first]), int(tests.constant_class[first])
 
-    def _leave(self, run: Rows) -> list[Piece]:
+    def _leave(self, run: Longs) -> list[Piece]:
         self.odd[self.tests.row[run]] = True
         return []
 
-    def _never_whole(self, run: Rows, domain: Integer, operator: int, column: npt.NDArray[np.int64]) -> None:
+    def _never_whole(self, run: Longs, domain: Integer, operator: int, column: npt.NDArray[np.int64]) -> None:
         """Bounds that no whole number of the domain can meet, and holes in a domain of one number."""
         never = np.zeros(len(run), np.bool_)
         if operator == lexing.LT and domain.min is not None:
@@ -177,7 +177,7 @@ class _Reader:
             never[:] = True
         self.dead[self.tests.row[run[never]]] = True
 
-    def _constants(self, run: Rows, name: str, operator: int) -> tuple[int, Any]:
+    def _constants(self, run: Longs, name: str, operator: int) -> tuple[int, Any]:
         """The kind and the constants as a column; None where the parser must decide."""
         found = int(self.tests.constant_class[run[0]])
         domain = self.schema.domain(name)
@@ -198,14 +198,14 @@ class _Reader:
             return Kind.BOOLEAN, self.tests.value[run]
         return Kind.NUMBER, None
 
-    def _spans(self, run: Rows) -> pa.Array:
+    def _spans(self, run: Longs) -> pa.Array:
         offsets = np.zeros(len(run) + 1, np.int32)
         np.cumsum(self.tests.length[run], out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)
         copy_spans(self.bytes, self.tests.value[run], offsets, out)
         return pa.StringArray.from_buffers(len(run), pa.py_buffer(offsets), pa.py_buffer(out))
 
-    def _finite(self, run: Rows, slot: Slot, domain: Finite) -> list[Piece]:
+    def _finite(self, run: Longs, slot: Slot, domain: Finite) -> list[Piece]:
         _, operator, found = self._what(run)
         ordered = operator in (*_LOWER, *_UPPER)
         if found not in _TEXT or operator == lexing.STARTS or (ordered and not domain.ordered):

@@ -20,7 +20,7 @@ from tamis.segments.compile.statistics import AttributeStatistics, Statistics
 from tamis.spark.columns import ATTRIBUTE, EVENT
 from tamis.spark.running.failures import told
 from tamis.spark.steps.event_frames import as_events, check_batch, readable
-from tamis.spark.workers.reading import raw_events
+from tamis.spark.workers.event_reading import raw_events
 
 __all__ = ["analyze"]
 

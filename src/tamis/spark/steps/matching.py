@@ -21,7 +21,7 @@ from tamis.spark.steps.event_frames import as_events, readable
 from tamis.spark.versions.manifest import Entry, Manifest, read_manifest
 from tamis.spark.versions.storage import root_of, storage
 from tamis.spark.workers.answers import GROUP, MatchEverywhere, MatchGroups, RouteToGroups
-from tamis.spark.workers.shapes import MOST_IDS
+from tamis.spark.workers.shapes import MOST_IDS, AnswerShape
 from tamis.spark.workers.tally import Tally
 
 __all__ = ["GROUP_BYTES", "count_matches", "match", "routes"]
@@ -55,9 +55,9 @@ def match(
     """
     wanted = _Wanted(path, version, plan, tally, validated)
     if not explode:
-        return wanted.answers(events, "lists")
+        return wanted.answers(events, AnswerShape.LISTS)
     # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
-    found = wanted.answers(events, "pieces")
+    found = wanted.answers(events, AnswerShape.PIECES)
     return found.select(EVENT_ID, F.explode(SUBSCRIPTION_IDS).alias(SUBSCRIPTION_ID), VERSION)
 
 
@@ -71,7 +71,7 @@ def count_matches(
     validated: bool = False,
 ) -> DataFrame:
     """`event_id` and `match_count`, one row per event that matches, without the ids ever being written down."""
-    return _Wanted(path, version, plan, tally, validated).answers(events, "counts")
+    return _Wanted(path, version, plan, tally, validated).answers(events, AnswerShape.COUNTS)
 
 
 def routes(events: DataFrame, path: str, *, version: int | None = None) -> DataFrame:
@@ -98,15 +98,15 @@ class _Wanted(NamedTuple):
     tally: Tally | None
     validated: bool
 
-    def answers(self, events: DataFrame, shape: str) -> DataFrame:
-        """Answers in one of the shapes of `answers.SHAPES`, with the version."""
+    def answers(self, events: DataFrame, shape: AnswerShape) -> DataFrame:
+        """Answers in one of the shapes, with the version."""
         manifest = read_manifest(storage(self.path), self.path, self.version)
         frame = _readable(events)
         room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
         chosen = _choose(self.plan, manifest, room)
         sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
         _log.info("%s: version %d, plan %s: %s, room for %d bytes", self.path, manifest.version, chosen, sizes, room)
-        rows = _rows(frame.schema[EVENT_ID].dataType, None if shape == "counts" else manifest.id_type)
+        rows = _rows(frame.schema[EVENT_ID].dataType, None if shape is AnswerShape.COUNTS else manifest.id_type)
         how = (root_of(self.path), manifest, shape, self.tally)
         if chosen == "everywhere":
             name = f"tamis_match_everywhere_{sizes}"
@@ -118,7 +118,7 @@ class _Wanted(NamedTuple):
             sent = _together(_routed(frame, route), len(groups))
             # Whoever is sent an event need not check it: routing has.
             found = sent.mapInArrow(MatchGroups(*how, validated=True, groups=groups, __name__=name), rows)
-            if len(groups) > 1 and shape != "pieces":
+            if len(groups) > 1 and shape is not AnswerShape.PIECES:
                 found = _united(found, shape)
         return found.withColumn(VERSION, F.lit(manifest.version))
 
@@ -165,15 +165,15 @@ def _together(routed: DataFrame, groups: int) -> DataFrame:
     return routed.repartitionById(max(groups, 1) * share, place)
 
 
-def _united(found: DataFrame, shape: str) -> DataFrame:
+def _united(found: DataFrame, shape: AnswerShape) -> DataFrame:
     """One row per event from the rows of its groups; a wide answer still goes on in further rows."""
     if found.isStreaming:
+        what = "counts" if shape is AnswerShape.COUNTS else "arrays"
         raise OptionError(
-            f"with the plan groups, {'counts' if shape == 'counts' else 'arrays'} of several groups must be put "
-            f"together, which a stream cannot: raise {GROUP_BYTES} or say plan='everywhere', match with explode=True, "
-            "or call this on each batch in foreachBatch"
+            f"with the plan groups, {what} of several groups must be put together, which a stream cannot: raise "
+            f"{GROUP_BYTES} or say plan='everywhere', match with explode=True, or call this on each batch in foreachBatch"
         )
-    if shape == "counts":
+    if shape is AnswerShape.COUNTS:
         return found.groupBy(EVENT_ID).agg(F.sum(MATCH_COUNT).alias(MATCH_COUNT))
     before = F.sum(MATCH_COUNT).over(
         Window.partitionBy(EVENT_ID).orderBy(MATCH_COUNT).rowsBetween(Window.unboundedPreceding, -1)

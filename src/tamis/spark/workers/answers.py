@@ -21,9 +21,9 @@ from tamis.spark.versions.manifest import Entry, Manifest
 from tamis.spark.versions.routing import Router
 from tamis.spark.versions.storage import Root
 from tamis.spark.workers.building import open_entries
-from tamis.spark.workers.reading import read_batch
+from tamis.spark.workers.event_reading import read_batch
 from tamis.spark.workers.segment_store import Opened
-from tamis.spark.workers.shapes import SegmentAnswer, counted, in_lists, in_pieces
+from tamis.spark.workers.shapes import AnswerShape, SegmentAnswer, counted, in_lists, in_pieces
 from tamis.spark.workers.tally import Tally
 
 __all__ = ["GROUP", "SHAPES", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
@@ -38,7 +38,7 @@ _SPARE = 0.2
 
 Longs = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
-Groups = tuple[tuple[Entry, ...], ...]
+SegmentGroups = tuple[tuple[Entry, ...], ...]
 
 
 class _Asked(NamedTuple):
@@ -65,15 +65,15 @@ def _count(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
     return counted(event_ids, [(one.rows, one.segment.count(one.batch)) for one in asked])
 
 
-SHAPES: dict[str, Callable[[pa.Array, list[_Asked]], Batches]] = {
-    "pieces": _list_pieces,  # a row per event and segment: to be exploded
-    "lists": _list_whole,  # a row per event
-    "counts": _count,
+SHAPES: dict[AnswerShape, Callable[[pa.Array, list[_Asked]], Batches]] = {
+    AnswerShape.PIECES: _list_pieces,
+    AnswerShape.LISTS: _list_whole,
+    AnswerShape.COUNTS: _count,
 }
 
 
 @lru_cache(16)
-def _router(groups: Groups) -> Router:
+def _router(groups: SegmentGroups) -> Router:
     """A group lists what any of its segments lists."""
     united = [np.bitwise_or.reduce([np.frombuffer(one.keys, np.uint8) for one in group]) for group in groups]
     return Router([one.tobytes() for one in united])
@@ -89,7 +89,7 @@ class _Matching:
 
     root: Root
     manifest: Manifest
-    shape: str
+    shape: AnswerShape
     tally: Tally | None = None
     validated: bool = False
 
@@ -107,7 +107,7 @@ class _Matching:
                 pairs = sum(one.batch.size for one in asked)
                 self.tally.add(0, matches, pairs, len(entries) * len(run) - pairs)
             first, found = first + len(run), found + matches
-            length = len(events) if self.shape == "counts" else max(16, _MOST_FOUND * first // max(found, 1))
+            length = len(events) if self.shape is AnswerShape.COUNTS else max(16, _MOST_FOUND * first // max(found, 1))
 
     def _asked(self, entries: tuple[Entry, ...], batch: Batch) -> list[_Asked]:
         if not entries:
@@ -144,7 +144,7 @@ class RouteToGroups:
     """Events → a copy for each group of segments that may match them, marked with its number."""
 
     manifest: Manifest
-    groups: Groups
+    groups: SegmentGroups
     tally: Tally | None = None
     validated: bool = False
     __name__: str = "tamis_route"
@@ -164,7 +164,7 @@ class RouteToGroups:
 class MatchGroups(_Matching):
     """Every task has the segments of the groups that its events were sent to."""
 
-    groups: Groups = field(kw_only=True)
+    groups: SegmentGroups = field(kw_only=True)
     __name__: str = field(default="tamis_match_groups", kw_only=True)
 
     def __call__(self, batches: Batches) -> Batches:

@@ -15,7 +15,7 @@ from pyspark.daemon import manager
 
 from tamis.model import Schema
 from tamis.spark.workers import answers, judging
-from tamis.spark.workers.reading import read_batch
+from tamis.spark.workers.event_reading import read_batch
 from tamis.spark.workers.segment_store import checksum_of, open_segment, write_segment
 
 __all__ = ["warm_up"]

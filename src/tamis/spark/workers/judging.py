@@ -11,7 +11,7 @@ from tamis.batches.edge import find_refused
 from tamis.errors import EventError
 from tamis.model import Schema
 from tamis.spark.columns import ATTRIBUTE, REASON, RULE
-from tamis.spark.workers.reading import source_of
+from tamis.spark.workers.event_reading import source_of
 
 __all__ = ["VERDICT", "Judge"]
 

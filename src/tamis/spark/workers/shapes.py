@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum, auto
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -13,7 +14,19 @@ import pyarrow as pa
 from tamis.matchers.base import Rows
 from tamis.spark.columns import EVENT_ID, MATCH_COUNT, SUBSCRIPTION_IDS
 
-__all__ = ["MOST_IDS", "SegmentAnswer", "counted", "in_lists", "in_pieces"]
+__all__ = ["MOST_IDS", "AnswerShape", "SegmentAnswer", "counted", "in_lists", "in_pieces"]
+
+
+class AnswerShape(Enum):
+    """What a row of an answer is."""
+
+    PIECES = auto()
+    """An event and what one segment found, to be exploded."""
+    LISTS = auto()
+    """An event and all it matched."""
+    COUNTS = auto()
+    """An event and how many."""
+
 
 MOST_IDS = 65_536
 """Ids in one row of a wide answer, and about as many in one Arrow batch: a bound on what is built at once."""

@@ -44,7 +44,7 @@ def raw_events(events: pa.Array) -> Iterator[Raw]:
 
 
 def _in_utc(kind: pa.DataType) -> pa.DataType:
-    """The same type with instants in UTC: in the session's zone the first and the last hours of time do not exist."""
+    """A type with its instants in UTC: in the session's zone the first and the last hours of time do not exist."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp(kind.unit, "UTC")
     if pa.types.is_list(kind):
