@@ -198,7 +198,7 @@ def admitting(entry: int, code: int) -> int:
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_walked_through(event: dict[str, object]) -> None:
     layout, names = segment().layout, list(coded().columns.attributes)
-    batch = batch_of_events([SCHEMA.event(event)], SCHEMA)
+    batch = batch_of_events([SCHEMA.event(event)])
     encoded, _ = encode_batch(layout.columns, batch, SCHEMA)
     codes = [[code] if code >= 0 else encoded.list_codes.tolist() for code in encoded.codes[0].tolist()]
     expect(f"`{event}`".replace("'", '"'), row("code", *map(listed, codes)))

@@ -49,7 +49,7 @@ def values(batch: Batch) -> list[tuple[str, int, int, object]]:
 
 def of_mappings(table: pa.Table) -> Batch:
     rows = [{name: _without_nulls(value) for name, value in row.items()} for row in table.to_pylist()]
-    return batch_of_events([SCHEMA.event(row) for row in rows], SCHEMA)
+    return batch_of_events([SCHEMA.event(row) for row in rows])
 
 
 def _without_nulls(value: object) -> object:

@@ -43,7 +43,7 @@ def test_a_registry_has_every_method_of_the_protocol_with_its_parameters(of: typ
 
 def test_a_mapping_an_event_and_a_batch_have_the_same_answer(registry: Registry) -> None:
     events = [SCHEMA.event(raw) for raw in EVENTS]
-    batch = batch_of_events(events, SCHEMA)
+    batch = batch_of_events(events)
 
     assert [registry.match(raw) for raw in EVENTS] == EXPECTED
     assert [registry.match_event(event) for event in events] == EXPECTED

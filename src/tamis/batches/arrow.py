@@ -38,10 +38,10 @@ def batch_of_arrow(events: Arrow, schema: Schema, refuse: Refuse, *, validated: 
     if parts is None:
         good, parts = np.zeros(len(events), bool), {}
     if good.all():
-        return Batch(len(events), parts, ArrowEvents(events, schema, {}), schema)
+        return Batch(len(events), parts, ArrowEvents(events, schema, {}))
     found = dict(ask(doubtful_rows(events, good), schema, refuse, validated=validated))
     if not good.any():
-        return batch_of_events(list(found.values()), schema)
+        return batch_of_events(list(found.values()))
     return _merged(events, schema, good, parts, found)
 
 
@@ -70,14 +70,14 @@ def _merged(events: Arrow, schema: Schema, good: Mask, parts: dict[str, list[Par
     place = np.full(len(good), -1, np.int32)
     place[chosen] = np.arange(len(chosen), dtype=np.int32)
     by_column = np.where(good, place, np.int32(-1))
-    one_by_one = batch_of_events(list(found.values()), schema).parts
+    one_by_one = batch_of_events(list(found.values())).parts
     together: dict[str, list[Part]] = {}
     for name in parts | one_by_one:
         listed = [part.select(by_column) for part in parts.get(name, [])]
         listed += [part.select(place[asked]) for part in one_by_one.get(name, [])]
         if kept := joined(part for part in listed if len(part.rows)):
             together[name] = kept
-    return Batch(len(chosen), together, ArrowEvents(events, schema, found), schema, chosen)
+    return Batch(len(chosen), together, ArrowEvents(events, schema, found), chosen)
 
 
 # -- what the columns show ----------------------------------------------------------------------------------------

@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.model import Event, Kind, Schema
+from tamis.model import Event, Kind
 
-__all__ = ["Batch", "Column", "Part", "Whole", "batch_of_events", "column_of", "joined"]
+__all__ = ["Batch", "Column", "Part", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -54,6 +54,13 @@ class Whole(Protocol):
     def __getitem__(self, at: int, /) -> Event: ...
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """A source that reads events as they are asked for, and quicker all at once."""
+
+    def read_all(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Batch:
     """`size` events, column by column; `event(row)` gives one back whole."""
@@ -61,7 +68,6 @@ class Batch:
     size: int
     parts: dict[str, list[Part]]
     source: Whole
-    schema: Schema
     chosen: Longs | None = None
     """Where in `source` each event is; None if they lie there in order."""
 
@@ -69,10 +75,10 @@ class Batch:
         return self.source[row if self.chosen is None else int(self.chosen[row])]
 
     def events(self) -> list[Event]:
-        """All of them whole. Rows of Arrow are made mappings at once, which is quicker than one by one."""
-        if not isinstance(self.source, pa.Table) or self.chosen is not None:
-            return [self.event(row) for row in range(self.size)]
-        return [self.schema.event(raw) for raw in self.source.to_pylist()]
+        """All of them whole."""
+        if self.chosen is None and isinstance(self.source, Readable):
+            self.source.read_all()
+        return [self.event(row) for row in range(self.size)]
 
     def select(self, chosen: Longs) -> Batch:
         """Some events, given in ascending order; no value is copied."""
@@ -83,10 +89,10 @@ class Batch:
             if kept := [part for one in listed if len((part := one.select(place)).rows)]:
                 parts[name] = kept
         at = chosen if self.chosen is None else self.chosen[chosen]
-        return Batch(len(chosen), parts, self.source, self.schema, at)
+        return Batch(len(chosen), parts, self.source, at)
 
 
-def batch_of_events(events: Sequence[Event], schema: Schema) -> Batch:
+def batch_of_events(events: Sequence[Event]) -> Batch:
     """A batch of events that were checked already."""
     lists: dict[tuple[str, Kind], tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
     for row, event in enumerate(events):
@@ -98,7 +104,7 @@ def batch_of_events(events: Sequence[Event], schema: Schema) -> Batch:
     parts: dict[str, list[Part]] = defaultdict(list)
     for (name, kind), (rows, data) in lists.items():
         parts[name].append(Part(kind, np.array(rows, np.int32), column_of(data, kind)))
-    return Batch(len(events), dict(parts), events, schema)
+    return Batch(len(events), dict(parts), events)
 
 
 def column_of(data: list[Any], kind: Kind) -> Column:

@@ -30,7 +30,7 @@ def read_batch(events: Events, schema: Schema, refuse: Refuse = raise_by_row, *,
     source = _arrow(events)
     if source is not None:
         return batch_of_arrow(source, schema, refuse, validated=validated)
-    return batch_of_events([event for _, event in ask(enumerate(events), schema, refuse, validated=validated)], schema)
+    return batch_of_events([event for _, event in ask(enumerate(events), schema, refuse, validated=validated)])
 
 
 def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row) -> list[Event]:

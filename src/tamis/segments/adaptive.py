@@ -38,7 +38,7 @@ class Adaptive:
         return [int(key) for key in self._registry.match_event(event)]
 
     def match_many(self, events: Sequence[Event]) -> Rows[Keys]:
-        found = self._registry.match_many(batch_of_events(events, self._schema))
+        found = self._registry.match_many(batch_of_events(events))
         keys = [int(id) for id in found.ids.listed(found.codes)]
         return Rows(found.offsets, np.array(keys, np.int64))
 

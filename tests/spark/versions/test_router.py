@@ -43,7 +43,7 @@ def test_a_segment_is_asked_about_the_events_that_have_its_keys(mixed: bool) -> 
     batches = [list(EVENTS.values())] if mixed else [[event] for event in EVENTS.values()]
 
     for events in batches:
-        routes = router.routes(batch_of_events([SCHEMA.event(event) for event in events], SCHEMA))
+        routes = router.routes(batch_of_events([SCHEMA.event(event) for event in events]))
         expected = [[met(event, key) for key in KEYS] for event in events]
         assert routes.tolist() == expected
 
@@ -52,4 +52,4 @@ def test_a_segment_with_several_keys_is_asked_about_each() -> None:
     router = Router([bitmap(pa.array(["n\x1fn\x1f5", "s\x1fs\x1fx"])), bitmap(pa.array([], pa.string()))])
     events = [SCHEMA.event(event) for event in ({"n": 5}, {"s": "x"}, {"n": 6, "s": "y"})]
 
-    assert router.routes(batch_of_events(events, SCHEMA)).tolist() == [[True, False], [True, False], [False, False]]
+    assert router.routes(batch_of_events(events)).tolist() == [[True, False], [True, False], [False, False]]

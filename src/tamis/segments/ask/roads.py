@@ -58,7 +58,7 @@ class Roads:
             if single.takes(event):
                 asks.append(partial(single.ask, segment, single.read_event(segment, event)))
             else:
-                batch = batch or batch_of_events([event], self._schema)
+                batch = batch or batch_of_events([event])
                 asks.append(partial(self._ask_batch, segment, batch))
         return asks
 

@@ -171,7 +171,8 @@ def _united(found: DataFrame, shape: AnswerShape) -> DataFrame:
         what = "counts" if shape is AnswerShape.COUNTS else "arrays"
         raise OptionError(
             f"with the plan groups, {what} of several groups must be put together, which a stream cannot: raise "
-            f"{GROUP_BYTES} or say plan='everywhere', match with explode=True, or call this on each batch in foreachBatch"
+            f"{GROUP_BYTES} or say plan='everywhere', match with explode=True, or call this on each batch in "
+            "foreachBatch"
         )
     if shape is AnswerShape.COUNTS:
         return found.groupBy(EVENT_ID).agg(F.sum(MATCH_COUNT).alias(MATCH_COUNT))
