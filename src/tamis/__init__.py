@@ -8,12 +8,16 @@
 
 The system in one page:
 
-    model/      what we talk about: schemas, events, predicates
+    model/      what we talk about: schemas, events, operators, predicates
     language/   how subscriptions are written: text to normal form and back
+    batches/    events as columns: the one edge, whatever they come as
     matchers/   which subscriptions does an event satisfy: one file per algorithm of the papers
-    segments/   the adaptive engine, the default: compiled segments, a delta, merges
-    store/      what survives the process
-    engine.py   what users hold: ids, snapshots, the choice of algorithm
+    indexes/    which predicates does a value satisfy: one file per structure of the papers
+    registry/   ids, texts, receipts and explanations around an algorithm
+    segments/   the adaptive engine, the default: compile texts, ask segments, keep them
+    store/      an engine in one file
+    engine.py   what users hold: the edge and the choice of algorithm
+    spark/      the data pipeline
     cli/        the command line
 
 `docs/architecture.md` draws the tree; `docs/language.md` says what a subscription means.
