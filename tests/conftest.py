@@ -38,7 +38,7 @@ def spark() -> SparkSession:
 @pytest.fixture
 def spark_for_commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The commands find this session running; they say so little because they turn Spark's own log off."""
+    monkeypatch.setattr("tamis.spark.session", lambda *_, **__: spark, raising=False)  # first: what it was is looked up in the next
     monkeypatch.setattr("tamis.spark.running.sessions.session", lambda *_, **__: spark)
-    monkeypatch.setattr("tamis.spark.session", lambda *_, **__: spark, raising=False)
     yield
     spark.sparkContext.setLogLevel("ERROR")

@@ -11,6 +11,7 @@ here once, and everything faster is tested against it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
@@ -73,37 +74,57 @@ class Subscription:
 def compare(domain: Domain, operator: Operator, value: Value, operand: Value | tuple[Value, ...]) -> bool:
     """Whether one value satisfies one comparison. Across kinds every comparison is false, also `!=`."""
     constants = (operand,) if isinstance(operand, Value) else operand
-    if value.kind is not constants[0].kind:
-        return False
+    return value.kind is constants[0].kind and _MEANINGS[operator](domain, value, constants)
+
+
+_Meaning = Callable[[Domain, Value, tuple[Value, ...]], bool]
+
+
+def _meaning(operator: Operator) -> _Meaning:
+    """What a comparison says of a value and constants of one kind."""
     match operator:
         case _O.EQ | _O.IN:
-            return value in constants
+            return lambda domain, value, constants: value in constants
         case _O.NE | _O.NOT_IN:
-            return value not in constants
+            return lambda domain, value, constants: value not in constants
         case _O.STARTS:
-            return _text(value).startswith(_text(constants[0]))
+            return lambda domain, value, constants: _text(value).startswith(_text(constants[0]))
         case _O.NOT_STARTS:
-            return not _text(value).startswith(_text(constants[0]))
+            return lambda domain, value, constants: not _text(value).startswith(_text(constants[0]))
         case _O.ENDS:
-            return _text(value).endswith(_text(constants[0]))
+            return lambda domain, value, constants: _text(value).endswith(_text(constants[0]))
         case _O.NOT_ENDS:
-            return not _text(value).endswith(_text(constants[0]))
+            return lambda domain, value, constants: not _text(value).endswith(_text(constants[0]))
         case _O.LT | _O.LE | _O.GT | _O.GE | _O.NOT_LT | _O.NOT_LE | _O.NOT_GT | _O.NOT_GE:
-            return value.kind is not Kind.BOOLEAN and _ordered(domain, operator, value, constants[0])
+            return _order(operator)
         case _O.CONTAINS | _O.LACKS | _O.PRESENT | _O.MISSING:
-            raise AssertionError(f"{operator.value!r} is about the set of values, not about one")
+            return _about_the_set
         case _:
             assert_never(operator)
 
 
 def _text(value: Value) -> str:
-    assert value.kind is Kind.STRING, "the parser lets only text be asked how it begins"
+    assert value.kind is Kind.STRING, "the parser lets only text be asked how it begins and ends"
     return str(value.data)
 
 
-def _ordered(domain: Domain, operator: Operator, value: Value, constant: Value) -> bool:
-    row = OPERATORS[operator]
-    if row.negated:  # `not <` and its like
-        return not _ordered(domain, COMPLEMENT[operator], value, constant)
-    lower, upper = (value, constant) if "<" in row.relations else (constant, value)
-    return domain.less(lower, upper) or ("=" in row.relations and value == constant)
+def _order(operator: Operator) -> _Meaning:
+    negated = OPERATORS[operator].negated  # `not <` and its like
+    relations = OPERATORS[COMPLEMENT[operator] if negated else operator].relations
+    below, or_equal = "<" in relations, "=" in relations
+
+    def holds(domain: Domain, value: Value, constants: tuple[Value, ...]) -> bool:
+        (constant,) = constants
+        if value.kind is Kind.BOOLEAN:
+            return False
+        less = domain.less(value, constant) if below else domain.less(constant, value)
+        return (less or (or_equal and value == constant)) is not negated
+
+    return holds
+
+
+def _about_the_set(domain: Domain, value: Value, constants: tuple[Value, ...]) -> bool:
+    raise AssertionError("what is about the set of values cannot be asked of one")
+
+
+_MEANINGS = {operator: _meaning(operator) for operator in Operator}

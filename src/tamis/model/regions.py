@@ -168,23 +168,31 @@ def _meet(left: list[Interval], right: list[Interval]) -> list[Interval]:
 
 def admitted(operator: Operator, constants: Sequence[Any]) -> tuple[Interval, ...] | None:
     """What an operator's shape admits with these constants, before it is negated; None if no interval tells it."""
-    match OPERATORS[operator].shape:
+    shape = _SHAPES[operator]
+    return None if shape is None else shape(constants)
+
+
+def _intervals(shape: Shape) -> Callable[[Sequence[Any]], tuple[Interval, ...]] | None:
+    match shape:
         case Shape.POINTS:
-            return tuple(point(one) for one in sorted(constants))
+            return lambda constants: tuple(map(point, sorted(constants) if len(constants) > 1 else constants))
         case Shape.BELOW:
-            return (Interval(None, Cut(constants[0], False)),)
+            return lambda constants: (Interval(None, Cut(constants[0], False)),)
         case Shape.UP_TO:
-            return (Interval(None, Cut(constants[0], True)),)
+            return lambda constants: (Interval(None, Cut(constants[0], True)),)
         case Shape.ABOVE:
-            return (Interval(Cut(constants[0], True), None),)
+            return lambda constants: (Interval(Cut(constants[0], True), None),)
         case Shape.FROM:
-            return (Interval(Cut(constants[0], False), None),)
+            return lambda constants: (Interval(Cut(constants[0], False), None),)
         case Shape.PREFIX:
-            return (prefix_range(constants[0]),)
+            return lambda constants: (prefix_range(constants[0]),)
         case Shape.SUFFIX | Shape.PRESENCE:
             return None
         case never:
             assert_never(never)
+
+
+_SHAPES = {operator: _intervals(row.shape) for operator, row in OPERATORS.items()}
 
 
 def region(domain: Domain, predicate: Predicate) -> Region | None:
