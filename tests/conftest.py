@@ -38,7 +38,8 @@ def spark() -> SparkSession:
 @pytest.fixture
 def spark_for_commands(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The commands find this session running; they say so little because they turn Spark's own log off."""
-    monkeypatch.setattr("tamis.spark.session", lambda *_, **__: spark, raising=False)  # first: what it was is looked up in the next
+    # This one first: what it was before is looked up in the other.
+    monkeypatch.setattr("tamis.spark.session", lambda *_, **__: spark, raising=False)
     monkeypatch.setattr("tamis.spark.running.sessions.session", lambda *_, **__: spark)
     yield
     spark.sparkContext.setLogLevel("ERROR")
