@@ -108,6 +108,13 @@ def test_every_operator_has_its_row() -> None:
     assert set(OPERATORS) == set(Operator)
 
 
+def test_four_operators_are_about_the_set_of_values() -> None:
+    o = Operator
+
+    # Another one is for `language/normal.py`, `compile/constraints.py` and `parts/front.py` to know.
+    assert frozenset(Operator) - COMPARISONS == {o.CONTAINS, o.LACKS, o.PRESENT, o.MISSING}
+
+
 def test_not_twice_is_nothing() -> None:
     assert all(COMPLEMENT[COMPLEMENT[operator]] is operator for operator in Operator)
     assert all(OPERATORS[COMPLEMENT[one]].shape is row.shape for one, row in OPERATORS.items())

@@ -25,6 +25,7 @@ from tamis.matchers.naive import conjunction_holds
 from tamis.matchers.parts.arrays import Ints
 from tamis.matchers.parts.postings import Postings
 from tamis.model import (
+    COMPARISONS,
     TOTAL,
     Domain,
     Event,
@@ -98,14 +99,11 @@ class _Attribute:
         return self.indexes[kind]
 
     def keeper(self, predicate: Predicate) -> _Keeper:
-        match predicate.operator:
-            case _O.PRESENT:
-                return self._present
-            case _O.CONTAINS:
-                return self.contains
-            case _O.LACKS:
-                return self._lacks
-        return self.postings.setdefault(predicate.constants[0].kind, Postings(self.domain))
+        operator = predicate.operator
+        if operator in COMPARISONS:
+            return self.postings.setdefault(predicate.constants[0].kind, Postings(self.domain))
+        sets: dict[Operator, _Keeper] = {_O.PRESENT: self._present, _O.CONTAINS: self.contains, _O.LACKS: self._lacks}
+        return sets[operator]
 
     def satisfied(self, values: tuple[Value, ...]) -> Iterator[Ints]:
         """Arrays of ids; for a single value each id is in one of them, once."""
