@@ -1,4 +1,4 @@
-"""One local session for all quick tests of the pipeline, its commands and its pages."""
+"""No example has a deadline; one local session serves all quick tests of the pipeline, its commands and its pages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+settings.register_profile("tamis", deadline=None)  # the first example may have to wait for the compiler
+settings.load_profile("tamis")
 
 TEST_SETTINGS = {
     # Two partitions show what a shuffle breaks; more only cost tasks on a small machine.
