@@ -8,6 +8,10 @@ EVENT_ID = "event_id"
 EVENT = "event"
 """The event itself: a struct, a JSON string or a VARIANT."""
 
+VARIANT_JSON = "_variant_json"
+VARIANT = "_variant"
+"""A VARIANT on its way to a worker: a struct of its JSON and, where that may mislead, of itself."""
+
 PUBLISHER = "publisher"
 UNREAD = "unread"
 """What `integrate` could not read of a row: an array of structs (attribute, reason). `validate` rejects such rows."""

@@ -216,7 +216,7 @@ class AttributeCodes:
         """Per code, how likely an event has it. Without statistics every constant in use is as likely as another."""
         if statistics is None:
             constants = len(self.names) if self.names is not None else sum(map(len, self.dictionaries.values()))
-            return np.full(self.last + 1, 1.0 / max(constants, self.domain_size or 1, 1))
+            return np.full(self.last + 1, 1 / max(constants, self.domain_size or 1, 1))  # whole by whole, of any size
         table = np.full(self.last + 1, statistics.other)
         for value, share in statistics.frequent.items():
             if self.names is None or value.data in self.names:

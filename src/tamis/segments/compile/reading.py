@@ -146,10 +146,8 @@ class _Reader:
             return self._leave(run)
         domain = self.schema.domain(name)
         if isinstance(domain, Integer):
-            bottom, top = lows + (low == lexing.GT), highs - (high == lexing.LT)
-            least = -(2**62) if domain.min is None else domain.min
-            most = 2**62 if domain.max is None else domain.max
-            never = np.maximum(bottom, least) > np.minimum(top, most)
+            # Constants lie in the domain, so its bounds, which may be larger than any machine number, add nothing.
+            never = lows + (low == lexing.GT) > highs - (high == lexing.LT)
         else:
             never = (lows > highs) | ((lows == highs) & (low == lexing.GT or high == lexing.LT))
         conjunctions = self.tests.row[run].astype(np.int64)

@@ -20,7 +20,7 @@ from tamis.segments.compile.statistics import AttributeStatistics, Statistics
 from tamis.spark.columns import ATTRIBUTE, EVENT
 from tamis.spark.running.failures import told
 from tamis.spark.steps.event_frames import as_events, check_batch, readable
-from tamis.spark.workers.event_reading import raw_events
+from tamis.spark.workers.event_reading import is_variant, raw_events
 
 __all__ = ["analyze"]
 
@@ -83,7 +83,7 @@ def _count_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     for batch in batches:
         events = batch.column(0)
         counts: _Counts = Counter({("", _EVENTS, ""): len(events)})
-        if pa.types.is_struct(events.type) and not _has_maps(events):
+        if pa.types.is_struct(events.type) and not is_variant(events.type) and not _has_maps(events):
             for name, column in leaves(events):
                 _count_column(counts, name, column)
         else:

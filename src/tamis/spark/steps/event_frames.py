@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 from pyspark.sql.types import StringType, StructType, VariantType
 
 from tamis.errors import OptionError
-from tamis.spark.columns import EVENT, EVENT_ID, PUBLISHER, UNREAD
+from tamis.spark.columns import EVENT, EVENT_ID, PUBLISHER, UNREAD, VARIANT, VARIANT_JSON
 
 __all__ = ["as_events", "check_batch", "readable"]
 
@@ -48,6 +48,14 @@ def _listed(frame: DataFrame) -> str:
 
 
 def readable(frame: DataFrame) -> Column:
-    """The event as a worker can read it: a VARIANT becomes JSON in the JVM, where that is quick."""
+    """The event as a worker can read it. A VARIANT becomes JSON in the JVM, where that is quick.
+
+    There NaN and what is too large for a double, `1e400`, are written in quotes, as if they were text. So where those
+    words come, the VARIANT goes with its JSON, for the worker to see which they are (`event_reading`).
+    """
     event = F.col(EVENT)
-    return F.to_json(event) if isinstance(frame.schema[EVENT].dataType, VariantType) else event
+    if not isinstance(frame.schema[EVENT].dataType, VariantType):
+        return event
+    text = F.to_json(event)
+    doubtful = text.contains('NaN"') | text.contains('Infinity"')
+    return F.struct(text.alias(VARIANT_JSON), F.when(doubtful, event).alias(VARIANT))

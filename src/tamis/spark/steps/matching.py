@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
-from pyspark.sql.types import ArrayType, DataType, LongType, StructType
+from pyspark.sql.types import ArrayType, DataType, IntegerType, LongType, StructType
 
 from tamis.errors import OptionError
 from tamis.model.domains import hint
@@ -153,8 +153,10 @@ def _grouped(segments: tuple[Entry, ...], room: int) -> tuple[tuple[Entry, ...],
 
 
 def _routed(frame: DataFrame, route: RouteToGroups) -> DataFrame:
-    kinds = ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in (EVENT_ID, EVENT))
-    return frame.mapInArrow(route, f"{kinds}, {GROUP} int")
+    rows = StructType()
+    for name in (EVENT_ID, EVENT):  # as types, not as text: an attribute may have any name
+        rows.add(name, frame.schema[name].dataType)
+    return frame.mapInArrow(route, rows.add(GROUP, IntegerType()))
 
 
 def _together(routed: DataFrame, groups: int) -> DataFrame:

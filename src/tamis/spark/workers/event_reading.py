@@ -1,11 +1,15 @@
-"""How a worker reads a column of events: structs, or JSON text; all else is the edge's (`tamis.batches`)."""
+"""How a worker reads a column of events: structs, JSON text or a VARIANT; all else is the edge's (`tamis.batches`)."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.types import VariantVal
 
 from tamis.batches import edge
 from tamis.batches.arrow_rows import raws
@@ -14,9 +18,9 @@ from tamis.batches.batch import Batch
 from tamis.batches.json_lines import read_text
 from tamis.errors import EventError
 from tamis.model import Schema
-from tamis.spark.columns import EVENT_ID
+from tamis.spark.columns import EVENT_ID, VARIANT, VARIANT_JSON
 
-__all__ = ["raw_events", "read_batch", "source_of"]
+__all__ = ["is_variant", "raw_events", "read_batch", "source_of"]
 
 
 def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema, *, validated: bool = False) -> Batch:
@@ -31,6 +35,8 @@ def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema, *, validat
 
 def source_of(events: pa.Array) -> edge.Events:
     """The column as the edge takes it."""
+    if is_variant(events.type):
+        return map(_from_variant, *(events.field(name) for name in _VARIANT))
     if not pa.types.is_struct(events.type):
         return map(_from_json, events)
     kind = _in_utc(events.type)
@@ -62,3 +68,31 @@ def _from_json(text: Any) -> Raw:
     if isinstance(raw, dict):
         raw.pop(EVENT_ID, None)  # its name, not one of its attributes
     return raw
+
+
+# -- a VARIANT ----------------------------------------------------------------------------------------------------
+
+_VARIANT = (VARIANT_JSON, VARIANT)
+_IN_QUOTES = re.compile(r'(?<!\\)"(NaN|-?Infinity)"(?!:)')
+
+
+def is_variant(kind: pa.DataType) -> bool:
+    """Is it a VARIANT with its JSON, as `readable` sends it?"""
+    return pa.types.is_struct(kind) and tuple(field.name for field in kind) == _VARIANT
+
+
+def _from_variant(text: Any, variant: Any) -> Raw:
+    """The JSON is the whole truth but for numbers that are none, which Spark puts in quotes: without the quotes the
+    edge knows them and refuses them, as it does in JSON text."""
+    if variant.is_valid:
+        with suppress(RecursionError):  # far too deep for an event, as the edge will say
+            if _holds_no_number(VariantVal(*variant.as_py().values()).toPython()):
+                text = pa.scalar(_IN_QUOTES.sub(r"\1", text.as_py()))
+    return _from_json(text)
+
+
+def _holds_no_number(found: object) -> bool:
+    """Is it NaN or infinite, or is anything within?"""
+    if isinstance(found, dict | list):
+        return any(map(_holds_no_number, found.values() if isinstance(found, dict) else found))
+    return isinstance(found, float) and not math.isfinite(found)
