@@ -180,4 +180,5 @@ def _read_rejected(path: str, names: tuple[str, ...]) -> DataFrame:
     ddl = f"{ID} string, {EXPRESSION} string, {COLUMN} int, {REASON} string"
     if not names:
         return spark.createDataFrame([], ddl)
-    return spark.read.schema(ddl).parquet(*[join(path, name) for name in names])
+    summed = spark.read.schema(ddl).option("parquet.page.verify-checksum.enabled", True)
+    return summed.parquet(*[join(path, name) for name in names])
