@@ -9,6 +9,7 @@ module; `tamis.batches` and `tamis.registry` need no kernel.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -39,6 +40,7 @@ __all__ = ["Engine", "Receipt"]
 
 Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
 
+_UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
 _MOST_LEARNED = 10_000
 """Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
 _MOST_MATCHES = 1 << 27
@@ -53,15 +55,15 @@ class Engine:
     """
 
     def __init__(self, schema: Schema | None = None, *, algorithm: str = "adaptive", **options: Any) -> None:
-        if algorithm not in MATCHERS:
-            raise _no_such_algorithm(algorithm)
-        if schema is not None and not isinstance(schema, Schema):
-            raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
+        _check_algorithm(algorithm)
+        _check_schema(schema)
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
             self._registry = _registry(self.schema, algorithm, options)
         except TypeError as error:
+            if unknown := _UNKNOWN_OPTION.search(str(error)):
+                raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned: dict[str, set[Kind]] = {}
 
@@ -207,7 +209,7 @@ class Engine:
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        self._registry.save(Path(path))
+        self._registry.save(_checked_path(path))
 
     @classmethod
     def open(
@@ -227,19 +229,20 @@ class Engine:
         subscriptions are read into memory, and what is written later is not kept.
         """
         algorithm = options.get("algorithm", "adaptive")
-        if algorithm not in MATCHERS:
-            raise _no_such_algorithm(algorithm)
+        _check_algorithm(algorithm)
+        _check_schema(schema)
+        path = _checked_path(path)
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
-        if not create and not Path(path).is_dir():
-            kept = read_saved(Path(path))
+        if not create and not path.is_dir():
+            kept = read_saved(path)
             if schema is not None and schema != kept.schema:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(Path(path), schema, create, verify, options)
+            return cls._open_folder(path, schema, create, verify, options)
         else:
-            with cls._open_folder(Path(path), schema, False, verify, {}) as engine:
+            with cls._open_folder(path, schema, False, verify, {}) as engine:
                 kept = Saved(engine.schema, algorithm, engine._registry.items())
         engine = cls(kept.schema, **options)
         engine.subscribe_many(kept.subscriptions)
@@ -274,14 +277,38 @@ class Engine:
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
     if algorithm != "adaptive":
         return PlainRegistry(schema, algorithm, MATCHERS[algorithm](schema, **options))
+    from tamis.segments.compile.statistics import Statistics
+    from tamis.segments.compile.tuning import DEFAULT, Tuning
+    from tamis.segments.keep.folder import Folder
     from tamis.segments.segment_registry import SegmentRegistry
 
+    _check_option("tuning", options.get("tuning", DEFAULT), Tuning)
+    for name, kind in (("statistics", Statistics), ("folder", Folder)):
+        if options.get(name) is not None:
+            _check_option(name, options[name], kind)
     return SegmentRegistry(schema, **options)
 
 
-def _no_such_algorithm(algorithm: object) -> OptionError:
-    near = hint(str(algorithm), MATCHERS)
-    return OptionError(f"no algorithm is called {algorithm!r}{near} (there are: {', '.join(MATCHERS)})")
+def _check_algorithm(algorithm: object) -> None:
+    if not isinstance(algorithm, str) or algorithm not in MATCHERS:
+        near = hint(str(algorithm), MATCHERS)
+        raise OptionError(f"no algorithm is called {algorithm!r}{near} (there are: {', '.join(MATCHERS)})")
+
+
+def _check_schema(schema: object) -> None:
+    if schema is not None and not isinstance(schema, Schema):
+        raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
+
+
+def _check_option(name: str, found: object, kind: type) -> None:
+    if not isinstance(found, kind):
+        raise OptionError(f"option {name!r}: expected a {kind.__name__}, found {show_raw(found)}")
+
+
+def _checked_path(path: object) -> Path:
+    if not isinstance(path, str | Path):
+        raise OptionError(f"expected a path, as text or a Path, found {show_raw(path)}")
+    return Path(path)
 
 
 def _checked_count(name: str, count: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -98,3 +99,28 @@ def test_an_engine_of_another_schema_replaces_a_saved_one(tmp_path: Path) -> Non
 
     with Engine.open(tmp_path / "engine") as opened:
         assert (opened.schema, opened.match({"colour": "red"})) == (engine.schema, ["ann"])
+
+
+@pytest.mark.parametrize("wrong", [None, 3, [], b"x", object()], ids=repr)
+def test_what_is_no_path_is_told(wrong: object) -> None:
+    for call in (Engine.open, Engine().save):
+        with pytest.raises(OptionError, match="expected a path, as text or a Path, found "):
+            call(wrong)  # type: ignore[arg-type]
+
+
+def test_options_that_do_not_exist_or_fit_are_told(tmp_path: Path) -> None:
+    wrong: dict[str, dict[str, Any]] = {
+        "algorithm 'adaptive': there is no option 'thread'": {"thread": 3},
+        "algorithm 'tree': there is no option 'thread'": {"algorithm": "tree", "thread": 3},
+        "option 'tuning': expected a Tuning, found 3": {"tuning": 3},
+        "option 'statistics': expected a Statistics, found 'x'": {"statistics": "x"},
+        "option 'folder': expected a Folder, found 3": {"folder": 3},
+        "no algorithm is called ": {"algorithm": []},
+    }
+    for message, options in wrong.items():
+        with pytest.raises(OptionError, match=message):
+            Engine(**options)
+    with pytest.raises(OptionError, match="expected a Schema, found 3"):
+        Engine.open(tmp_path / "new", schema=3, create=True)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="there is no option 'thread'"):
+        Engine.open(tmp_path / "new", thread=3, create=True)

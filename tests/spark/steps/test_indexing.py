@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from tamis import Engine, JobError, OptionError, SchemaError, WriteConflict
+from tamis import Engine, JobError, OptionError, SchemaError, SegmentError, WriteConflict
 from tamis import spark as ts
 from tamis.model import Schema
 from tamis.spark.running.failures import told
@@ -303,6 +303,39 @@ def test_a_corrupt_segment_is_named_and_gives_no_answer(spark: SparkSession, tmp
 
     with pytest.raises(JobError, match=f"{segment.name}: the checksum does not fit"), told():
         ts.match(events, str(path)).collect()
+
+
+def test_a_bit_in_the_newest_manifest_tells_no_deleted_subscription_again(spark: SparkSession, tmp_path: Path) -> None:
+    path, event = tmp_path / "index", spark.createDataFrame([(1, '{"price": 5}')], "event_id int, event string")
+    ts.index(frame_of(spark, [("a", "price < 10"), ("b", "price < 20")]), Schema(open=True), str(path))
+    ts.update(str(path), frame_of(spark, [("a", None)]))
+    newest = path / manifest_path(2)
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 1
+    newest.write_bytes(content)
+    files = sorted(path.rglob("*"))
+
+    with pytest.raises(SegmentError, match=f"{newest.name}: the checksum does not fit: the manifest is damaged"):
+        ts.match(event, str(path))
+    with pytest.raises(SegmentError, match=newest.name):
+        ts.update(str(path), frame_of(spark, [("b", None)]))
+    with pytest.raises(SegmentError, match=newest.name):
+        ts.vacuum(str(path), min_age_hours=0)
+
+    assert sorted(path.rglob("*")) == files
+
+
+def test_a_bit_in_the_list_of_the_dead_revives_nobody(spark: SparkSession, tmp_path: Path) -> None:
+    path, event = tmp_path / "index", spark.createDataFrame([(1, '{"price": 5}')], "event_id int, event string")
+    ts.index(frame_of(spark, [("a", "price < 10"), ("b", "price < 20")]), Schema(open=True), str(path))
+    ts.update(str(path), frame_of(spark, [("a", None)]))
+    [removed] = (path / "removed").iterdir()
+    content = bytearray(removed.read_bytes())
+    content[-8] ^= 1
+    removed.write_bytes(content)
+
+    with pytest.raises(JobError, match=f"{removed.name}: the checksum does not fit: the file is damaged"), told():
+        ts.match(event, str(path)).collect()
 
 
 def test_a_schema_may_only_be_extended(spark: SparkSession, tmp_path: Path) -> None:

@@ -24,6 +24,6 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path, monkeypatch: py
         other.setattr(manifest, "_FORMAT", found)
         commit(place, path, Manifest(2, Schema(open=True), "bigint", ()))
 
-    with pytest.raises(SegmentError, match=f"expected a manifest of format 2, found {found}: .* build it anew"):
+    with pytest.raises(SegmentError, match=f"expected a manifest of format 3, found {found}: .* build it anew"):
         read_manifest(place, path)
     assert read_manifest(place, path, 1) == written

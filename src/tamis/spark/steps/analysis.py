@@ -19,6 +19,7 @@ from tamis.model.values import ValueRefused
 from tamis.segments.compile.statistics import AttributeStatistics, Statistics
 from tamis.spark.columns import ATTRIBUTE, EVENT
 from tamis.spark.running.failures import told
+from tamis.spark.steps.arguments import check_frame
 from tamis.spark.steps.event_frames import as_events, check_batch, readable
 from tamis.spark.workers.event_reading import is_variant, raw_events
 
@@ -41,6 +42,7 @@ def analyze(events: DataFrame) -> Statistics:
 
     Each attribute keeps its share of events, the number of its values and the shares of the thousand most frequent.
     """
+    check_frame(events, "events")
     check_batch(events, "analyze")
     frame = as_events(events)
     counted = frame.select(readable(frame).alias(EVENT)).mapInArrow(_count_batches, _DDL)

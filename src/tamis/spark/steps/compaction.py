@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from tamis.errors import OptionError, SegmentError
 from tamis.spark.columns import EXPRESSION, ID
 from tamis.spark.steps import indexing
+from tamis.spark.steps.arguments import IndexPath, path_text
 from tamis.spark.steps.indexing import Commit, entries, finish, write_segments
 from tamis.spark.versions.manifest import Entry, Manifest, latest
 from tamis.spark.versions.storage import root_of, storage
@@ -49,10 +50,11 @@ def _is_worn(entry: Entry) -> bool:
     return _is_small(entry) or entry.removed_count * _DEAD > entry.subscriptions
 
 
-def compact(path: str) -> Commit:
+def compact(path: IndexPath) -> Commit:
     """A new version in which small and worn segments are one, or as few as will do; the same version if nothing is
     to be gained. Older versions stay readable until `vacuum`.
     """
+    path = path_text(path)
     place = storage(path)
     before = latest(place, writing=True)
     if before is None:

@@ -13,12 +13,14 @@ from pyspark.sql.types import StringType, StructType, VariantType
 
 from tamis.errors import OptionError
 from tamis.spark.columns import EVENT, EVENT_ID, PUBLISHER, UNREAD, VARIANT, VARIANT_JSON
+from tamis.spark.steps.arguments import check_frame
 
 __all__ = ["as_events", "check_batch", "readable"]
 
 
 def as_events(frame: DataFrame) -> DataFrame:
     """Give rows their columns `event_id` and `event`, of what they have instead."""
+    check_frame(frame, "events")
     if EVENT not in frame.columns:
         kept = [name for name in (EVENT_ID, PUBLISHER, UNREAD) if name in frame.columns]
         packed = [f"`{name.replace('`', '``')}`" for name in frame.columns if name not in kept]

@@ -16,6 +16,7 @@ from tamis.model import Schema
 from tamis.segments.compile.statistics import Statistics
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.running.failures import told
+from tamis.spark.steps.arguments import IndexPath, check_frame, check_schema, check_type, path_text
 from tamis.spark.steps.event_frames import check_batch
 from tamis.spark.versions.manifest import FOLDER, Entry, Manifest, commit, latest, read_manifest
 from tamis.spark.versions.routing import KEY, selective, with_key
@@ -58,7 +59,7 @@ class Commit(NamedTuple):
 def index(
     subscriptions: DataFrame,
     schema: Schema,
-    path: str,
+    path: IndexPath,
     *,
     statistics: Statistics | None = None,
     strict: bool = False,
@@ -69,7 +70,12 @@ def index(
     instead. An index that exists keeps its older versions, and its schema may only be extended. `statistics` come
     from `analyze` and fit the index to the events; answers do not depend on them.
     """
+    check_frame(subscriptions, "subscriptions")
     check_batch(subscriptions, "index")
+    check_schema(schema)
+    if statistics is not None:
+        check_type(statistics, Statistics, "statistics")
+    path = path_text(path)
     place = storage(path)
     before = latest(place, writing=True)
     if before is not None:
@@ -170,8 +176,9 @@ def _first(path: str, refused: tuple[str, ...]) -> str:
     return f"the first is {row[ID]!r}: {row[REASON]}" if row is not None else ""
 
 
-def rejected_subscriptions(path: str, version: int | None = None) -> DataFrame:
+def rejected_subscriptions(path: IndexPath, version: int | None = None) -> DataFrame:
     """The subscriptions that a version's build could not read: `id`, `expression`, `column`, `reason`."""
+    path = path_text(path)
     return _read_rejected(path, read_manifest(storage(path), path, version).rejected)
 
 
@@ -180,4 +187,5 @@ def _read_rejected(path: str, names: tuple[str, ...]) -> DataFrame:
     ddl = f"{ID} string, {EXPRESSION} string, {COLUMN} int, {REASON} string"
     if not names:
         return spark.createDataFrame([], ddl)
-    return spark.read.schema(ddl).parquet(*[join(path, name) for name in names])
+    summed = spark.read.schema(ddl).option("parquet.page.verify-checksum.enabled", True)
+    return summed.parquet(*[join(path, name) for name in names])

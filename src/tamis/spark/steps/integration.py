@@ -18,6 +18,7 @@ from tamis.errors import OptionError
 from tamis.model import EVENT_TYPE
 from tamis.model.domains import hint
 from tamis.spark.columns import ATTRIBUTE, EVENT, EVENT_ID, PUBLISHER, REASON, UNREAD
+from tamis.spark.steps.arguments import check_frame, check_type
 from tamis.spark.steps.mapping import Mapping, Source
 
 __all__ = ["integrate"]
@@ -30,6 +31,8 @@ def integrate(feed: DataFrame, mapping: Mapping) -> DataFrame:
 
     The id is the publisher's name, a colon and the column that the mapping names, so that no two publishers clash.
     """
+    check_frame(feed, "feed")
+    check_type(mapping, Mapping, "mapping")
     made = {name: _Made(feed, name, source) for name, source in mapping.attributes.items()}
     if mapping.event_types is not None:
         made[EVENT_TYPE] = _Made(feed, EVENT_TYPE, mapping.event_types)

@@ -64,6 +64,8 @@ class Mapping:
     @classmethod
     def loads(cls, text: str) -> Mapping:
         """A mapping from TOML text; every mistake is an `OptionError` that says where."""
+        if not isinstance(text, str):
+            raise OptionError(f"expected a mapping as TOML text, found {show_raw(text)}")
         try:
             document = tomllib.loads(text, parse_float=Decimal)
         except tomllib.TOMLDecodeError as error:
@@ -83,6 +85,8 @@ class Mapping:
     @classmethod
     def load(cls, path: str | Path) -> Mapping:
         """A mapping from a TOML file."""
+        if not isinstance(path, str | Path):
+            raise OptionError(f"expected the path of a mapping in TOML, found {show_raw(path)}")
         try:
             return cls.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:

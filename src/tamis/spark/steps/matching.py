@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType, DataType, IntegerType, LongType, Struct
 from tamis.errors import OptionError
 from tamis.model.domains import hint
 from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS, VERSION
+from tamis.spark.steps.arguments import IndexPath, check_frame, path_text
 from tamis.spark.steps.event_frames import as_events, readable
 from tamis.spark.versions.manifest import Entry, Manifest, read_manifest
 from tamis.spark.versions.storage import root_of, storage
@@ -36,7 +37,7 @@ _log = logging.getLogger("tamis.spark")
 
 def match(
     events: DataFrame,
-    path: str,
+    path: IndexPath,
     *,
     version: int | None = None,
     explode: bool = True,
@@ -53,7 +54,7 @@ def match(
     Each event is checked once, and one that breaks a rule stops the job. Events that come from `validate` with the
     index's schema need no second look: say `validated=True`. Then only a value that cannot be read stops the job.
     """
-    wanted = _Wanted(path, version, plan, tally, validated)
+    wanted = _Wanted(path_text(path), version, plan, tally, validated)
     if not explode:
         return wanted.answers(events, AnswerShape.LISTS)
     # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
@@ -63,7 +64,7 @@ def match(
 
 def count_matches(
     events: DataFrame,
-    path: str,
+    path: IndexPath,
     *,
     version: int | None = None,
     plan: str = "auto",
@@ -71,14 +72,15 @@ def count_matches(
     validated: bool = False,
 ) -> DataFrame:
     """`event_id` and `match_count`, one row per event that matches, without the ids ever being written down."""
-    return _Wanted(path, version, plan, tally, validated).answers(events, AnswerShape.COUNTS)
+    return _Wanted(path_text(path), version, plan, tally, validated).answers(events, AnswerShape.COUNTS)
 
 
-def routes(events: DataFrame, path: str, *, version: int | None = None) -> DataFrame:
+def routes(events: DataFrame, path: IndexPath, *, version: int | None = None) -> DataFrame:
     """`event_id` and `group`: the segments, by their number in the manifest, that may match the event at all.
 
     What is not listed is skipped: so this counts the work of a match before it is done.
     """
+    path = path_text(path)
     manifest = read_manifest(storage(path), path, version)
     alone = tuple((one,) for one in manifest.segments)
     return _routed(_readable(events), RouteToGroups(manifest, alone)).select(EVENT_ID, GROUP)
@@ -100,6 +102,7 @@ class _Wanted(NamedTuple):
 
     def answers(self, events: DataFrame, shape: AnswerShape) -> DataFrame:
         """Answers in one of the shapes, with the version."""
+        check_frame(events, "events")
         manifest = read_manifest(storage(self.path), self.path, self.version)
         frame = _readable(events)
         room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)

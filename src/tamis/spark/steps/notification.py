@@ -15,6 +15,7 @@ from tamis.spark.columns import (
     SUBSCRIPTION_IDS,
     VERSION,
 )
+from tamis.spark.steps.arguments import check_frame
 
 __all__ = ["notify"]
 
@@ -25,6 +26,8 @@ def notify(matches: DataFrame, subscriptions: DataFrame) -> DataFrame:
     `matches` come from `match`, exploded or not. `subscriptions` has `id` and, where they exist, `subscriber`
     (else the id itself is told) and `channel` (else null). A match whose subscription is gone notifies nobody.
     """
+    check_frame(matches, "matches")
+    check_frame(subscriptions, "subscriptions")
     if ID not in subscriptions.columns:
         raise OptionError(f"subscriptions: expected a column {ID!r}, found {', '.join(subscriptions.columns)}")
     if SUBSCRIPTION_IDS in matches.columns:

@@ -10,28 +10,32 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
 from tamis.errors import OptionError, WriteConflict
+from tamis.model.values import show_raw
 from tamis.spark.columns import EXPRESSION, ID
 from tamis.spark.running.failures import told
+from tamis.spark.steps.arguments import IndexPath, check_frame, path_text
 from tamis.spark.steps.compaction import compact, needs_compaction
 from tamis.spark.steps.event_frames import check_batch
 from tamis.spark.steps.indexing import FOLDERS, Commit, entries, finish, subscriptions_of, write_segments
 from tamis.spark.versions.manifest import FOLDER, Entry, Manifest, latest, manifest_path, read_manifest, versions
 from tamis.spark.versions.storage import root_of, storage
-from tamis.spark.workers.building import MARKED, Mark, WriteIds
+from tamis.spark.workers.building import LISTED, MARKED, Mark, WriteIds
 
 __all__ = ["update", "vacuum"]
 
 _log = logging.getLogger("tamis.spark")
 
 
-def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
+def update(path: IndexPath, changes: DataFrame, *, strict: bool = False) -> Commit:
     """A new version with the changes (`id`, `expression`): an expression inserts or replaces, null deletes.
 
     New subscriptions become new segments; old segments stay as they are, with a list of the rows that are gone. A
     change that cannot be read changes nothing: what its id had before stays. To delete an unknown id is no error.
     When many updates have worn the index, a version that says the same in fewer segments follows (`compact`).
     """
+    check_frame(changes, "changes")
     check_batch(changes, "update")
+    path = path_text(path)
     place = storage(path)
     before = latest(place, writing=True)
     if before is None:
@@ -48,7 +52,7 @@ def update(path: str, changes: DataFrame, *, strict: bool = False) -> Commit:
     kept = tuple(one for one in (_marked(entry, marks) for entry in before.segments) if one is not None)
     manifest = replace(before, version=before.version + 1, segments=(*kept, *fresh), rejected=(), rejected_count=0)
     done = finish(place, path, manifest, built, strict=strict)
-    for name in lists:
+    for name, _ in lists:
         place.delete(name)
     fewer = before.subscriptions + sum(one.subscriptions for one in fresh) - manifest.subscriptions
     if needs_compaction(manifest):
@@ -65,13 +69,15 @@ def _compacted(path: str, done: Commit) -> Commit:
         return done
 
 
-def _write_deleted(changes: DataFrame, path: str) -> tuple[str, ...]:
+def _write_deleted(changes: DataFrame, path: str) -> tuple[tuple[str, str], ...]:
+    """Files that list the ids, and their sums."""
     deleted = changes.filter(F.col(EXPRESSION).isNull() & F.col(ID).isNotNull()).select(ID)
-    return tuple(row.path for row in deleted.mapInArrow(WriteIds(root_of(path)), "path string").collect())
+    written = deleted.mapInArrow(WriteIds(root_of(path)), LISTED).collect()
+    return tuple((row.path, row.checksum) for row in written)
 
 
 def _mark(
-    changes: DataFrame, path: str, before: Manifest, fresh: tuple[Entry, ...], lists: tuple[str, ...]
+    changes: DataFrame, path: str, before: Manifest, fresh: tuple[Entry, ...], lists: tuple[tuple[str, str], ...]
 ) -> dict[str, Row]:
     if not before.segments or not (fresh or lists):
         return {}
@@ -86,17 +92,19 @@ def _marked(entry: Entry, marks: dict[str, Row]) -> Entry | None:
         return entry
     mark = marks[entry.path]
     left = entry.subscriptions - mark.removed_count
-    return replace(entry, removed=mark.removed, removed_count=mark.removed_count) if left else None
+    removed = {name: mark[name] for name in ("removed", "removed_count", "removed_checksum")}
+    return replace(entry, **removed) if left else None
 
 
-def vacuum(path: str, *, keep: int = 1, min_age_hours: float = 24.0) -> int:
+def vacuum(path: IndexPath, *, keep: int = 1, min_age_hours: float = 24.0) -> int:
     """Forget all but the last `keep` versions and delete every file that no kept version needs; the number deleted.
 
     Files younger than `min_age_hours` stay: a build that is under way has written some that no manifest names yet.
     A job that still matches against a version that goes will fail.
     """
-    if keep < 1:
-        raise OptionError(f"expected to keep at least one version, found {keep}")
+    if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
+        raise OptionError(f"expected to keep at least one version, found {show_raw(keep)}")
+    path = path_text(path)
     place = storage(path)
     whole = latest(place)
     if whole is None:

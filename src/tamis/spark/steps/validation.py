@@ -8,6 +8,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from tamis.model import Schema
 from tamis.spark.columns import ATTRIBUTE, REASON, RULE, UNREAD
+from tamis.spark.steps.arguments import check_schema
 from tamis.spark.steps.event_frames import as_events, readable
 from tamis.spark.workers.judging import VERDICT, Judge
 
@@ -22,6 +23,7 @@ def validate(events: DataFrame, schema: Schema) -> tuple[DataFrame, DataFrame]:
     Both are lazy and read `events` anew: cache them first if they are dear. With an open schema only what is no event
     at all is rejected. A feed goes through `integrate` first if its columns are not the schema's.
     """
+    check_schema(schema)
     frame = as_events(events)
     judged = frame.withColumn(_REJECTION, _judgement(frame, schema))
     valid = judged.filter(F.col(_REJECTION).isNull()).drop(_REJECTION, UNREAD)

@@ -1,12 +1,14 @@
 """The manifest: what a version of an index consists of, and how a version comes to be.
 
-    <index>/manifests/00000003.json     one per version; the last line is the checksum of the lines above
+    <index>/manifests/00000003.json     one per version; its first line has the length and the sum of what follows
     <index>/segments/…                  immutable files under names that never come twice
     <index>/removed/…                   which rows of a segment are gone
     <index>/rejected/…                  subscriptions that could not be read
 
 All other files are written first, the manifest last, under the next number and exclusively: whoever creates it has
-committed. A reader takes the highest manifest that is whole, so it sees all of a version or none of it.
+committed. A reader takes the highest manifest that is finished, so it sees all of a version or none of it. One that is
+shorter than its first line says is unfinished: its writer is at work, or died. One that does not fit its sums is
+damaged, and nobody passes over it: the version before would bring back what was deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from tamis.spark.versions.storage import Storage
 __all__ = ["FOLDER", "Entry", "Manifest", "commit", "latest", "read_manifest", "versions"]
 
 FOLDER = "manifests"
-_FORMAT = 2
+_FORMAT = 3
+_MAGIC = b"tamis manifest"
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Entry:
     keys: bytes
     removed: str | None = None
     removed_count: int = 0
+    removed_checksum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,11 +90,11 @@ def manifest_path(version: int) -> str:
 
 
 def latest(storage: Storage, *, writing: bool = False) -> Manifest | None:
-    """The highest version that is whole. A writer must not pass over one that is not: it may be about to be."""
+    """The highest version that is finished. A writer must not pass over one that is not: it may be about to be."""
     for version in reversed(versions(storage)):
-        body = _whole(storage.read(manifest_path(version)))
-        if body is not None:
-            return _decode(body, manifest_path(version))
+        found = _read(storage, version)
+        if found is not None:
+            return found
         if writing:
             message = f"version {version} is being written, or its writer died; vacuum removes it once it is old"
             raise WriteConflict(message, manifest_path(version), version)
@@ -102,10 +106,9 @@ def read_manifest(storage: Storage, path: str, version: int | None = None) -> Ma
     known = versions(storage)
     found = latest(storage) if version is None else None
     if version is not None and version in known:
-        body = _whole(storage.read(manifest_path(version)))
-        if body is None:
-            raise SegmentError(f"the manifest of version {version} is damaged or cut short", path)
-        found = _decode(body, path)
+        found = _read(storage, version)
+        if found is None:
+            raise SegmentError(f"the manifest of version {version} is cut short", path)
     if found is None:
         there = f"there are {', '.join(map(str, known))}" if known else "there is no index"
         wanted = "an index" if version is None else f"version {version}"
@@ -116,18 +119,60 @@ def read_manifest(storage: Storage, path: str, version: int | None = None) -> Ma
 def commit(storage: Storage, path: str, manifest: Manifest) -> None:
     """Make the version real, or `WriteConflict` if somebody else has made it."""
     body = _encode(manifest)
-    if not storage.create(manifest_path(manifest.version), body + b"\n" + _checksum(body) + b"\n"):
+    if not storage.create(manifest_path(manifest.version), _header(body) + body):
         message = f"somebody else committed version {manifest.version} meanwhile; look at it and try again"
         raise WriteConflict(message, path, manifest.version)
+
+
+def _read(storage: Storage, version: int) -> Manifest | None:
+    """A version; None if it is unfinished."""
+    content, path = storage.read(manifest_path(version)), storage.full(manifest_path(version))
+    if content.startswith(b"{"):
+        return _decode(_without_header(content, path), path)
+    if len(content) < _HEADER_BYTES:
+        return None
+    header, body = content[:_HEADER_BYTES], content[_HEADER_BYTES:]
+    length = _length(header)
+    if length is not None and len(body) < length:
+        return None
+    if header != _header(body):
+        raise _damaged(path)
+    return _decode(body, path)
+
+
+def _header(body: bytes) -> bytes:
+    """A line of always the same length, with a sum of its own: a damaged length must not look like a lack of bytes."""
+    line = b"%s %012d %s" % (_MAGIC, len(body), _checksum(body))
+    return b"%s %s\n" % (line, _checksum(line))
+
+
+def _length(header: bytes) -> int | None:
+    """How many bytes follow; None if the header itself is damaged."""
+    line, _, checksum = header.rstrip(b"\n").rpartition(b" ")
+    return int(line[len(_MAGIC) :].split()[0]) if checksum == _checksum(line) else None
+
+
+def _without_header(content: bytes, path: str) -> bytes:
+    """As in the formats before 3, which ended with the sum; `_decode` says what to do about them."""
+    body, _, checksum = content.removesuffix(b"\n").rpartition(b"\n")
+    if checksum != _checksum(body):
+        raise _damaged(path)
+    return body
+
+
+def _damaged(path: str) -> SegmentError:
+    return SegmentError(
+        "the checksum does not fit: the manifest is damaged. Restore it from a copy; only if its version may be lost, "
+        "delete it, and the version before counts again",
+        path,
+    )
 
 
 def _checksum(body: bytes) -> bytes:
     return xxhash.xxh3_64_hexdigest(body).encode()
 
 
-def _whole(content: bytes) -> bytes | None:
-    body, _, checksum = content.removesuffix(b"\n").rpartition(b"\n")
-    return body if content.endswith(b"\n") and checksum == _checksum(body) else None
+_HEADER_BYTES = len(_header(b""))
 
 
 def _encode(manifest: Manifest) -> bytes:

@@ -45,11 +45,15 @@ class Storage:
         except NotADirectoryError:
             raise OptionError(f"{self._root}: expected a folder, found a file") from None
 
+    def full(self, path: str) -> str:
+        """The path as messages name it."""
+        return str(self._root / path)
+
     def read(self, path: str) -> bytes:
         try:
             return (self._root / path).read_bytes()
         except OSError as error:
-            raise SegmentError(f"cannot be read: {error.strerror}", str(self._root / path)) from None
+            raise SegmentError(f"cannot be read: {error.strerror}", self.full(path)) from None
 
     def create(self, path: str, content: bytes) -> bool:
         """Write a new file; False if the name is taken."""
@@ -108,6 +112,9 @@ class HadoopStorage(Storage):
         found = self._fs.listStatus(path) if self._fs.exists(path) else []
         return {one.getPath().getName(): one.getModificationTime() / 1000 for one in found}
 
+    def full(self, path: str) -> str:
+        return join(self._uri, path)
+
     def read(self, path: str) -> bytes:
         try:
             stream = self._fs.open(self._path(path))
@@ -116,7 +123,7 @@ class HadoopStorage(Storage):
             finally:
                 stream.close()
         except Py4JJavaError as error:
-            raise SegmentError(f"cannot be read: {_sentence(error)}", join(self._uri, path)) from None
+            raise SegmentError(f"cannot be read: {_sentence(error)}", self.full(path)) from None
 
     def create(self, path: str, content: bytes) -> bool:
         try:

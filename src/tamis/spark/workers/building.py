@@ -18,9 +18,18 @@ from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
 from tamis.spark.versions.manifest import Entry, Manifest
 from tamis.spark.versions.routing import KEY, bitmap
 from tamis.spark.versions.storage import Root, fetch, writing
-from tamis.spark.workers.segment_store import Opened, Rejected, checksum_of, open_segment, write_segment
+from tamis.spark.workers.segment_store import (
+    Opened,
+    Rejected,
+    Summed,
+    checksum_of,
+    open_segment,
+    read_summed,
+    sum_of,
+    write_segment,
+)
 
-__all__ = ["BUILT", "COPIES", "MARKED", "Build", "Mark", "ReadTexts", "WriteIds", "open_entries"]
+__all__ = ["BUILT", "COPIES", "LISTED", "MARKED", "Build", "Mark", "ReadTexts", "WriteIds", "open_entries"]
 
 COPIES = "copies"
 MOST_ROWS = 1_000_000
@@ -30,7 +39,8 @@ _READ_ROWS = 50_000
 """Subscriptions per batch that are read back from a segment."""
 
 BUILT = "path string, subscriptions long, size long, checksum string, keys binary, rejected string, rejected_count long"
-MARKED = "path string, removed string, removed_count long"
+MARKED = "path string, removed string, removed_count long, removed_checksum string"
+LISTED = "path string, checksum string"
 
 _BUILT = pa.schema(
     [
@@ -43,7 +53,14 @@ _BUILT = pa.schema(
         ("rejected_count", pa.int64()),
     ]
 )
-_MARKED = pa.schema([("path", pa.string()), ("removed", pa.string()), ("removed_count", pa.int64())])
+_MARKED = pa.schema(
+    [
+        ("path", pa.string()),
+        ("removed", pa.string()),
+        ("removed_count", pa.int64()),
+        ("removed_checksum", pa.string()),
+    ]
+)
 
 
 def _new_name(folder: str, suffix: str) -> str:
@@ -111,16 +128,18 @@ def _no_subscriptions(table: pa.Table) -> Iterator[Rejected]:
             yield Rejected(row, OptionError(f"the id stands {table[COPIES][row]} times; expected it once"))
 
 
-def _put_parquet(root: Root, name: str, table: pa.Table) -> None:
+def _put_parquet(root: Root, name: str, table: pa.Table) -> str:
+    """Write a table; the sum over the file."""
     with writing(root, name) as draft:
-        pq.write_table(table, draft)
+        pq.write_table(table, draft, write_page_checksum=True)
+        return sum_of(draft)
 
 
 def open_entries(root: Root, manifest: Manifest, entries: Sequence[Entry]) -> list[Opened]:
     """Segments of a version; what must be fetched is fetched at once."""
-    marked = [one.removed for one in entries if one.removed is not None]
-    paths = fetch(root, [*(one.path for one in entries), *marked])
-    removed = iter(paths[len(entries) :])
+    marked = [(one.removed, one.removed_checksum) for one in entries if one.removed is not None]
+    paths = fetch(root, [*(one.path for one in entries), *(name for name, _ in marked)])
+    removed = (Summed(path, str(checksum)) for path, (_, checksum) in zip(paths[len(entries) :], marked, strict=True))
     return [
         open_segment(path, one.checksum, manifest.schema, None if one.removed is None else next(removed))
         for one, path in zip(entries, paths, strict=False)
@@ -129,7 +148,7 @@ def open_entries(root: Root, manifest: Manifest, entries: Sequence[Entry]) -> li
 
 @dataclass(frozen=True)
 class WriteIds:
-    """Batches of (id) → the names of files that list them."""
+    """Batches of (id) → the names of files that list them, with their sums."""
 
     root: Root
 
@@ -137,8 +156,8 @@ class WriteIds:
         found = [batch for batch in batches if len(batch)]
         if found:
             name = _new_name("removed", ".parquet")
-            _put_parquet(self.root, name, pa.Table.from_batches(found))
-            yield pa.RecordBatch.from_pydict({"path": [name]})
+            checksum = _put_parquet(self.root, name, pa.Table.from_batches(found))
+            yield pa.RecordBatch.from_pydict({"path": [name], "checksum": [checksum]})
 
 
 @dataclass(frozen=True)
@@ -148,7 +167,8 @@ class Mark:
     root: Root
     before: Manifest
     new: tuple[Entry, ...]
-    lists: tuple[str, ...]
+    lists: tuple[tuple[str, str], ...]
+    """Files and their sums."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gone: pa.Array | None = None
@@ -160,22 +180,26 @@ class Mark:
                     yield pa.RecordBatch.from_pylist([dict(zip(_MARKED.names, marked, strict=True))], _MARKED)
 
     def _gone(self) -> pa.Array:
-        listed = [pq.read_table(path)[ID].combine_chunks() for path in fetch(self.root, self.lists)]
+        paths = fetch(self.root, [name for name, _ in self.lists])
+        files = [Summed(path, checksum) for path, (_, checksum) in zip(paths, self.lists, strict=True)]
+        listed = [pq.read_table(pa.BufferReader(read_summed(one)))[ID].combine_chunks() for one in files]
         replaced = [one.ids(one.subscriptions()) for one in open_entries(self.root, self.before, self.new)]
         return pa.concat_arrays([*listed, *replaced])
 
-    def _mark(self, entry: Entry, gone: pa.Array) -> tuple[str, str, int] | None:
+    def _mark(self, entry: Entry, gone: pa.Array) -> tuple[str, str, int, str] | None:
         [segment] = open_entries(self.root, self.before, [entry])
         living = segment.subscriptions()
         rows = living[pc.is_in(segment.ids(living), gone).to_numpy(zero_copy_only=False)]
         if not len(rows):
             return None
         if entry.removed is not None:
-            rows = np.concatenate([rows, np.load(fetch(self.root, [entry.removed])[0])])
+            before = Summed(fetch(self.root, [entry.removed])[0], str(entry.removed_checksum))
+            rows = np.concatenate([rows, before.rows()])
         name = _new_name("removed", ".npy")
         with writing(self.root, name) as draft:
             np.save(draft, rows.astype(np.int64))
-        return entry.path, name, len(rows)
+            checksum = sum_of(draft)
+        return entry.path, name, len(rows), checksum
 
 
 @dataclass(frozen=True)

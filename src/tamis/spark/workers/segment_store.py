@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import xxhash
 
 from tamis.batches.batch import Batch
 from tamis.errors import SegmentError, TamisError
@@ -22,7 +24,7 @@ from tamis.segments.keep.segment_file import save_segment
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.subscriptions import Subscriptions
 
-__all__ = ["Opened", "Rejected", "checksum_of", "open_segment", "write_segment"]
+__all__ = ["Opened", "Rejected", "Summed", "checksum_of", "open_segment", "read_summed", "sum_of", "write_segment"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -45,6 +47,41 @@ def write_segment(
 
 def _id_column(ids: pa.Array) -> IdColumn:
     return IdColumn(ids if pa.types.is_integer(ids.type) else ids.cast(pa.large_string()))
+
+
+class Summed(NamedTuple):
+    """A file and the sum over all of it; as a segment has sums of its own, this is for the files beside it."""
+
+    path: Path
+    checksum: str
+
+    def rows(self) -> Longs:
+        """The rows of a segment that it lists."""
+        return np.load(io.BytesIO(read_summed(self)))  # type: ignore[no-any-return]  # numpy does not say
+
+
+def read_summed(file: Summed) -> bytes:
+    """The content, if it is what was written."""
+    content = _read(file.path)
+    if _sum(content) != file.checksum:
+        raise SegmentError("the checksum does not fit: the file is damaged", str(file.path))
+    return content
+
+
+def sum_of(path: Path) -> str:
+    """The sum over all of a file."""
+    return _sum(_read(path))
+
+
+def _sum(content: bytes) -> str:
+    return xxhash.xxh3_64_hexdigest(content)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SegmentError(f"cannot be read: {error.strerror}", str(path)) from None
 
 
 class Opened:
@@ -86,15 +123,15 @@ _OPEN: dict[tuple[str, str | None], Opened] = {}
 _MOST_OPEN = 256
 
 
-def open_segment(path: Path, checksum: str, schema: Schema, removed: Path | None = None) -> Opened:
+def open_segment(path: Path, checksum: str, schema: Schema, removed: Summed | None = None) -> Opened:
     """The segment with that checksum, opened once per process; the one unused for longest makes room for a new one."""
-    key = (str(path), None if removed is None else str(removed))
+    key = (str(path), None if removed is None else str(removed.path))
     found = _OPEN.pop(key, None)
     if found is None:
         if checksum_of(path) != checksum:
             raise SegmentError("expected the file that was committed, found another one", str(path))
         segment = segments.open_segment(path, schema)
-        found = Opened(segment if removed is None else segment.bury(np.load(removed)), schema)
+        found = Opened(segment if removed is None else segment.bury(removed.rows()), schema)
     _OPEN[key] = found
     if len(_OPEN) > _MOST_OPEN:
         del _OPEN[next(iter(_OPEN))]
