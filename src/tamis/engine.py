@@ -1,7 +1,8 @@
 """Engine: what users hold. The edge, and the choice of algorithm; no matching logic.
 
 Any number of threads may use an engine: each answer is that of one moment, before or after a change and never within
-one. Whatever a call raises, the engine is as it was before the call.
+one. Whatever error of ours a call raises, the engine is as it was before the call. A call that is interrupted, by
+Ctrl-C, for want of memory or by a signal handler that raises, took effect wholly or not at all.
 
 Numba comes with `tamis.segments`, so that is imported when an adaptive engine is made or a folder opened, not with this
 module; `tamis.batches` and `tamis.registry` need no kernel.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -276,7 +278,9 @@ class Engine:
 
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
     if algorithm != "adaptive":
-        return PlainRegistry(schema, algorithm, MATCHERS[algorithm](schema, **options))
+        make = partial(MATCHERS[algorithm], schema, **options)
+        outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
+        return PlainRegistry(schema, algorithm, make(), None if outside else make)
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning
     from tamis.segments.keep.folder import Folder

@@ -6,43 +6,61 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tamis.registry.finishing import finish
+
 __all__ = ["ReadWriteLock"]
 
 
 class ReadWriteLock:
-    """Many readers or one writer; a waiting writer goes before new readers, so that none starves."""
+    """Many readers or one writer; a waiting writer goes before new readers, so that none starves.
+
+    Who reads and who writes is known by thread: what an interrupt kept a thread from giving back does not stand in its
+    own way, and is given back with its next call. A thread that reads does not read or write within.
+    """
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._readers = 0
-        self._writers_waiting = 0
-        self._writing = False
+        self._mutex = threading.RLock()  # entered by itself: `Condition.__enter__` may be interrupted with it in hand
+        self._condition = threading.Condition(self._mutex)
+        self._readers: set[int] = set()
+        self._waiting: set[int] = set()
+        self._writer: int | None = None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        with self._condition:
-            self._condition.wait_for(lambda: not self._writing and not self._writers_waiting)
-            self._readers += 1
+        me = threading.get_ident()
         try:
+            with self._mutex:
+                if self._writer not in (None, me) or not self._waiting <= {me}:
+                    self._condition.wait_for(lambda: self._writer in (None, me) and self._waiting <= {me})
+                self._readers.add(me)
             yield
         finally:
-            with self._condition:
-                self._readers -= 1
-                self._condition.notify_all()
+            self._leave(me)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        with self._condition:
-            self._writers_waiting += 1
-            try:
-                self._condition.wait_for(lambda: not self._writing and not self._readers)
-            finally:  # a writer interrupted while it waits must not hold up the readers for ever
-                self._writers_waiting -= 1
-                self._condition.notify_all()
-            self._writing = True
+        me = threading.get_ident()
         try:
+            with self._mutex:
+                self._waiting.add(me)
+                self._condition.wait_for(lambda: self._writer in (None, me) and self._readers <= {me})
+                self._writer = me
+                self._waiting.discard(me)
             yield
         finally:
-            with self._condition:
-                self._writing = False
-                self._condition.notify_all()
+            self._leave(me)
+
+    def _leave(self, me: int) -> None:
+        try:
+            self._give_back(me)
+        except BaseException:
+            finish(self._give_back, me)
+            raise
+
+    def _give_back(self, me: int) -> None:
+        with self._mutex:
+            self._readers.discard(me)
+            self._waiting.discard(me)  # a writer interrupted while it waits must not hold up the readers for ever
+            if self._writer == me:
+                self._writer = None
+            self._condition.notify_all()

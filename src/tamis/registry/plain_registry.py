@@ -5,7 +5,8 @@ The adaptive engine has a registry of its own (`tamis.segments.segment_registry`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,11 +15,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch
-from tamis.errors import UnknownSubscription
-from tamis.matchers.base import Matcher, Rows
+from tamis.errors import TamisError, UnknownSubscription
+from tamis.matchers.base import Entry, Matcher, Rows
 from tamis.matches import ListedIds, Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes, attributes_of
+from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
 from tamis.registry.receipts import Receipt, parse_row, parse_text
 from tamis.store.saved import Saved, write_saved
@@ -33,12 +35,19 @@ class _Held(NamedTuple):
 
 
 class PlainRegistry:
-    """A `Registry`: a dictionary of what is subscribed, and a matcher that knows it by keys."""
+    """A `Registry`: a dictionary of what is subscribed, and a matcher that knows it by keys.
 
-    def __init__(self, schema: Schema, algorithm: str, matcher: Matcher) -> None:
+    A matcher that is interrupted while it changes may be left half changed. `renew` makes an empty one, which then
+    learns again what is subscribed; without it the matcher is trusted to have undone its half.
+    """
+
+    def __init__(
+        self, schema: Schema, algorithm: str, matcher: Matcher, renew: Callable[[], Matcher] | None = None
+    ) -> None:
         self._schema = schema
         self._algorithm = algorithm
         self._matcher = matcher
+        self._renew = renew
         self._held: dict[SubscriptionId, _Held] = {}
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
@@ -64,14 +73,9 @@ class PlainRegistry:
         with self._lock.writing():
             keys = range(self._next_key, self._next_key + len(parsed))
             held = {id: _Held(key, *one) for key, (id, one) in zip(keys, parsed.items(), strict=True)}
-            self._matcher.add([(one.key, one.conjunctions) for one in held.values()])
-            self._next_key = keys.stop
-            replaced = [self._held.pop(id).key for id in held if id in self._held]
-            self._matcher.remove(replaced)
-            for key in replaced:
-                del self._ids[key]
-            self._held.update(held)
-            self._ids.update((one.key, id) for id, one in held.items())
+            replaced = [self._held[id].key for id in held if id in self._held]
+            entries = [(one.key, one.conjunctions) for one in held.values()]
+            self._change(entries, replaced, partial(self._exchange, held, replaced, keys.stop))
         never = tuple(id for id, one in held.items() if not one.conjunctions)
         return Receipt(len(held), len(replaced), never)
 
@@ -80,9 +84,42 @@ class PlainRegistry:
             held = self._held.get(id)
             if held is None:
                 raise UnknownSubscription(id)
-            self._matcher.remove([held.key])
-            del self._held[id]
-            del self._ids[held.key]
+            self._change([], [held.key], partial(self._forget, id, held.key))
+
+    def _change(self, come: Sequence[Entry], gone: Sequence[int], note: Callable[[], None]) -> None:
+        """Tell the matcher, then note it: wholly or, whatever is raised meanwhile, not at all."""
+        added = told = False
+        try:
+            self._matcher.add(come)
+            added = True
+            self._matcher.remove(gone)
+            told = True
+            note()
+        except BaseException as error:
+            if told:
+                finish(note)
+            elif added or not isinstance(error, TamisError):  # an error of ours comes before a change
+                finish(self._learn_again)
+            raise
+
+    def _exchange(self, held: Mapping[SubscriptionId, _Held], replaced: Sequence[int], next_key: int) -> None:
+        for key in replaced:
+            self._ids.pop(key, None)
+        for id in held:
+            self._held.pop(id, None)
+        self._held.update(held)
+        self._ids.update((one.key, id) for id, one in held.items())
+        self._next_key = next_key
+
+    def _forget(self, id: SubscriptionId, key: int) -> None:
+        self._held.pop(id, None)
+        self._ids.pop(key, None)
+
+    def _learn_again(self) -> None:
+        if self._renew is not None:
+            matcher = self._renew()
+            matcher.add([(one.key, one.conjunctions) for one in self._held.values()])
+            self._matcher = matcher
 
     # -- matching ---------------------------------------------------------------------------------------------
 

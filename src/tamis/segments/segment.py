@@ -23,9 +23,11 @@ from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn, IdIndex
 
-__all__ = ["Compiled", "Segment", "compile_segment"]
+__all__ = ["Compiled", "Mark", "Segment", "compile_segment"]
 
 Longs = npt.NDArray[np.int64]
+Mark = tuple[npt.NDArray[np.uint64], int, np.uint64]
+"""A bitmap of the living, a place in it, and the word that belongs there."""
 _FEW = 8
 
 
@@ -54,23 +56,27 @@ class Segment:
         row = self.index.find(id)
         return row if row >= 0 and int(self.layout.places.alive[row >> 6]) >> (row & 63) & 1 else -1
 
-    def bury(self, rows: Longs, *, own: bool = False) -> Segment:
-        """The segment without these subscriptions (their first rows, all alive).
-
-        `own` says that the segment was made by burying and nobody else looks at its marks, which are then changed in
-        place.
-        """
-        layout = self.layout
-        if not own:
-            places = layout.places._replace(alive=layout.places.alive.copy(), any_dead=1)
-            layout = replace(layout, places=places)
-        alive = layout.places.alive
+    def bury(self, rows: Longs) -> Segment:
+        """The segment without these subscriptions (their first rows, all alive)."""
+        places = self.layout.places._replace(alive=self.layout.places.alive.copy(), any_dead=1)
+        alive = places.alive
         for row in rows.tolist() if len(rows) <= _FEW else ():
             alive[row >> 6] &= ~np.uint64(1 << (row & 63))
         if len(rows) > _FEW:
             np.bitwise_and.at(alive, rows >> 6, ~(np.uint64(1) << (rows & 63).astype(np.uint64)))
-        dead = self.dead + len(rows)
-        return Segment(layout, self.ids, self.texts, self.sequence, self.index, self.never, dead)
+        return self._less(replace(self.layout, places=places), len(rows))
+
+    def bury_in_place(self, row: int) -> tuple[Segment, Mark]:
+        """The same for one row of a segment that was made by burying and whose marks nobody else looks at.
+
+        It has the marks of this one: it is right once the mark is set, and until then this one is.
+        """
+        alive = self.layout.places.alive
+        word = int(alive[row >> 6]) & ~(1 << (row & 63))
+        return self._less(self.layout, 1), (alive, row >> 6, np.uint64(word))
+
+    def _less(self, layout: Layout, died: int) -> Segment:
+        return Segment(layout, self.ids, self.texts, self.sequence, self.index, self.never, self.dead + died)
 
     @cached_property
     def compares(self) -> npt.NDArray[np.bool_]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from tamis.language.quick import QuickCheck
 from tamis.matches import Matches
 from tamis.model import Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes
+from tamis.registry.finishing import finish
 from tamis.registry.receipts import Receipt, at_row, parse_row, parse_text
 from tamis.segments.collection import Collection
 from tamis.segments.compile.statistics import Statistics, observe
@@ -28,6 +30,9 @@ from tamis.segments.keep.folder import Folder, Record
 from tamis.segments.subscriptions import Prepared, Rejected, Subscriptions
 
 __all__ = ["SegmentRegistry"]
+
+_T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 
 _LONG_LOG = 10_000
 """Writes after which a log is turned into segments; a larger batch never goes through the log."""
@@ -71,11 +76,24 @@ class SegmentRegistry:
         else:
             self.subscribe_many((id, text) for _, id, text in records)
 
-    def _log(self, records: list[Record]) -> None:
-        """Before a write is applied it is on disk."""
-        if self._folder is not None:
-            self._open_folder().append(records)
+    def _write(self, records: list[Record], apply: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+        """Before a write is applied it is on disk; once it is there, it is applied, whoever interrupts."""
+        if self._folder is None:
+            return apply(*arguments)
+        folder = self._open_folder()
+        logged, applied = folder.log_bytes, self.subscriptions.applied
+        try:
+            folder.append(records)
             self._logged += len(records)
+            return apply(*arguments)
+        except BaseException:
+            if folder.log_bytes != logged:
+                finish(self._apply_once, applied, partial(apply, *arguments))
+            raise
+
+    def _apply_once(self, applied: int, apply: Callable[[], object]) -> None:
+        if self.subscriptions.applied == applied:
+            apply()
 
     def _open_folder(self) -> Folder:
         assert self._folder is not None
@@ -127,8 +145,9 @@ class SegmentRegistry:
         sure = isinstance(text, str) and self._quick.surely(text)
         conjunctions = None if sure else parse_text(text, self.schema)
         with self._writing:
-            self._log([["s", id, text]])
-            receipt = self.subscriptions.subscribe(id, text, conjunctions)
+            if self._folder is None:
+                return self.subscriptions.subscribe(id, text, conjunctions)
+            receipt = self._write([["s", id, text]], self.subscriptions.subscribe, id, text, conjunctions)
         self._applied()
         return receipt
 
@@ -164,23 +183,24 @@ class SegmentRegistry:
         if self._folder is not None and len(ids) >= _LONG_LOG:
             return self._install_many(prepared)
         with self._writing:
-            if self._folder is not None:
-                self._log([["s", id, text] for id, text in zip(ids.listed(), texts.to_pylist(), strict=True)])
-            receipt = self.subscriptions.install(prepared)
+            pairs = zip(ids.listed(), texts.to_pylist(), strict=True) if self._folder is not None else ()
+            receipt = self._write([["s", id, text] for id, text in pairs], self.subscriptions.install, prepared)
         self._applied()
         return receipt
 
     def _install_many(self, prepared: Prepared) -> Receipt:
         """Past the log, straight into segment files; undone if they cannot be written."""
+        assert self._folder is not None
         with self._checkpointing:
             self._open_folder().keep([prepared.compiled.segment])
             with self._writing:
-                before = self.subscriptions.snapshot()
-                receipt = self.subscriptions.install(prepared)
+                before, number = self.subscriptions.snapshot(), self._open_folder().number
                 try:
+                    receipt = self.subscriptions.install(prepared)
                     self.checkpoint()
                 except BaseException:
-                    self.subscriptions.restore(before)
+                    if self._folder.number == number:
+                        finish(self.subscriptions.restore, before)
                     raise
         return receipt
 
@@ -188,8 +208,7 @@ class SegmentRegistry:
         with self._writing:
             if self._folder is not None and id not in self.subscriptions:
                 raise UnknownSubscription(id)  # before it is in the log; without a log it is said below
-            self._log([["u", id]])
-            self.subscriptions.unsubscribe(id)
+            self._write([["u", id]], self.subscriptions.unsubscribe, id)
         self._applied()
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:

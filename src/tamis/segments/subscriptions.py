@@ -6,12 +6,15 @@ and the delta as they are; a writer replaces what it changes and alters nothing 
 
 The lock is held for moments: a snapshot, a write, the exchange of a merged segment for those it was made from, and at
 most the freezing of a full delta. What takes long, a large merge or compiling all segments anew, is done without it.
+
+A write may be interrupted before any bytecode. It first prepares a `_Change`, which touches nothing, and then applies
+it, which is seen through once begun (`registry/finishing.py`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,12 +24,13 @@ import pyarrow as pa
 from tamis.errors import LanguageError, LimitError, UnknownSubscription
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
+from tamis.registry.finishing import finish
 from tamis.registry.receipts import Receipt
 from tamis.segments import merging
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn, IdIndex
-from tamis.segments.segment import Compiled, Segment, compile_segment
+from tamis.segments.segment import Compiled, Mark, Segment, compile_segment
 
 __all__ = ["Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
 
@@ -69,6 +73,20 @@ class Snapshot(NamedTuple):
     delta: Mapping[SubscriptionId, Delta]
 
 
+class _Change(NamedTuple):
+    """What a write comes to, whole. Applying it twice is applying it once."""
+
+    segments: tuple[Segment, ...]
+    delta: dict[SubscriptionId, Delta]
+    shared: bool
+    """Whether a snapshot holds this delta; then nothing comes and nothing goes."""
+    gone: Sequence[SubscriptionId] = ()
+    come: tuple[SubscriptionId, Delta] | None = None
+    mark: Mark | None = None
+    marked: tuple[IdIndex, ...] = ()
+    """Segments whose marks are new copies, so that later ones are set in place."""
+
+
 class Subscriptions:
     """The subscriptions under one schema, as they are written."""
 
@@ -81,6 +99,8 @@ class Subscriptions:
         self._delta: dict[SubscriptionId, Delta] = {}
         self._shared = False
         self._number = 0
+        self.applied = 0
+        """How many writes took effect: tells a writer that was interrupted whether its own did."""
         self._merging: threading.Thread | None = None
         self._busy: set[IdIndex] = set()
         self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
@@ -113,9 +133,18 @@ class Subscriptions:
     def subscribe(self, id: SubscriptionId, text: str, conjunctions: tuple[Conjunction, ...] | None) -> Receipt:
         """One subscription that was parsed already, or (None) is surely right and can match."""
         with self._lock:
-            replaced = self._forget(id)
-            self._own_delta()[id] = Delta(text, self._number, conjunctions)
+            held = Delta(text, self._number, conjunctions)
             self._number += 1
+            replaced = id in self._delta
+            at, row = (-1, -1) if replaced else self._find(id)
+            if row >= 0:
+                replaced = True
+                self._write(self._buried(at, row, (id, held)))
+            else:
+                if self._shared:
+                    self._delta, self._shared = dict(self._delta), False
+                self._delta[id] = held  # all of the change in one step
+                self.applied += 1
             if len(self._delta) >= _FULL_DELTA:
                 self._freeze()
         return Receipt(1, int(replaced), (id,) if conjunctions == () else ())
@@ -134,15 +163,20 @@ class Subscriptions:
         """Take in what was prepared; its ids replace what they had."""
         ids, compiled, _ = prepared
         with self._lock:
-            replaced = self._forget_many(prepared)
-            self._segments = (*self._segments, compiled.segment)
+            replaced, change = self._buried_many(prepared)
+            self._write(change._replace(segments=(*change.segments, compiled.segment)))
             self._settle()
         return Receipt(len(ids), replaced, tuple(ids.at(compiled.never)))
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._lock:
-            if not self._forget(id):
-                raise UnknownSubscription(id)
+            if id in self._delta:
+                self._write(_Change(self._segments, *self._own_delta(), (id,)))
+            else:
+                at, row = self._find(id)
+                if row < 0:
+                    raise UnknownSubscription(id)
+                self._write(self._buried(at, row))
             if any(map(merging.worn, self._segments)):
                 self._settle()
 
@@ -155,36 +189,66 @@ class Subscriptions:
     def restore(self, snapshot: Snapshot) -> None:
         """Undo what was written since."""
         with self._lock:
-            self._segments, self._delta, self._shared = snapshot.segments, dict(snapshot.delta), False
             self._own_marks.clear()
+            self._write(_Change(snapshot.segments, dict(snapshot.delta), False))
 
-    def _forget(self, id: SubscriptionId) -> bool:
-        if id in self._delta:
-            del self._own_delta()[id]
-            return True
+    def _write(self, change: _Change) -> None:
+        """Wholly or not at all, whenever it is interrupted. The lock is held."""
+        applied = self.applied + 1
+        try:
+            self._apply(change, applied)
+        except BaseException:
+            finish(self._apply, change, applied)
+            raise
+
+    def _apply(self, change: _Change, applied: int) -> None:
+        segments, delta, shared, gone, come, mark, marked = change
+        if mark is not None:
+            alive, at, word = mark
+            alive[at] = word
+        self._segments, self._delta, self._shared = segments, delta, shared
+        for id in gone:
+            delta.pop(id, None)
+        if come is not None:
+            delta[come[0]] = come[1]
+        if marked:
+            self._own_marks.update(marked)
+        self.applied = applied
+
+    def _find(self, id: SubscriptionId) -> tuple[int, int]:
+        """Which segment has the id, and in which row; -1 if none has."""
         for at, segment in enumerate(self._segments):
             row = segment.find(id)
             if row >= 0:
-                self._put(at, segment.bury(np.array([row]), own=segment.index in self._own_marks))
-                self._own_marks.add(segment.index)
-                return True
-        return False
+                return at, row
+        return -1, -1
 
-    def _forget_many(self, prepared: Prepared) -> int:
+    def _buried(self, at: int, row: int, come: tuple[SubscriptionId, Delta] | None = None) -> _Change:
+        """The change by which a row of a segment dies; `come` goes to the delta with it."""
+        delta, shared = (self._delta, self._shared) if come is None else self._own_delta()
+        segments, segment, mark = self._segments, self._segments[at], None
+        if segment.index in self._own_marks:
+            less, mark = segment.bury_in_place(row)
+        else:
+            less = segment.bury(np.array([row]))
+        segments = (*segments[:at], less, *segments[at + 1 :])
+        return _Change(segments, delta, shared, (), come, mark, (segment.index,))
+
+    def _buried_many(self, prepared: Prepared) -> tuple[int, _Change]:
+        """How many have the ids of what was prepared, and the change by which none has."""
         ids, compiled, known = prepared
         again = self._also_in_delta(ids, compiled.segment.index)
-        for id in again:
-            del self._own_delta()[id]
-        replaced = len(again)
-        for at, segment in enumerate(self._segments):
+        delta, shared = self._own_delta() if again else (self._delta, self._shared)
+        segments, marked, replaced = list(self._segments), [], len(again)
+        for at, segment in enumerate(segments):
             rows = known[segment.index] if segment.index in known else segment.index.find_many(ids)
             rows = rows[rows >= 0]
             rows = rows[segment.lives(rows)]
             if len(rows):
-                self._put(at, segment.bury(rows))
-                self._own_marks.add(segment.index)
+                segments[at] = segment.bury(rows)
+                marked.append(segment.index)
                 replaced += len(rows)
-        return replaced
+        return replaced, _Change(tuple(segments), delta, shared, again, marked=tuple(marked))
 
     def _also_in_delta(self, ids: IdColumn, index: IdIndex) -> list[SubscriptionId]:
         """Those of the ids, which `index` leads to, that are in the delta: the fewer are looked up among the more."""
@@ -193,15 +257,9 @@ class Subscriptions:
         listed = list(self._delta)
         return [listed[at] for at in np.nonzero(index.find_many(IdColumn.of(listed)) >= 0)[0].tolist()]
 
-    def _put(self, at: int, segment: Segment) -> None:
-        self._segments = (*self._segments[:at], segment, *self._segments[at + 1 :])
-
-    def _own_delta(self) -> dict[SubscriptionId, Delta]:
-        """The delta, copied first if a snapshot holds it."""
-        if self._shared:
-            self._delta = dict(self._delta)
-            self._shared = False
-        return self._delta
+    def _own_delta(self) -> tuple[dict[SubscriptionId, Delta], bool]:
+        """The delta, or a copy if a snapshot holds it: one that a change may alter."""
+        return dict(self._delta) if self._shared else self._delta, False
 
     def _compile(self, ids: IdColumn, texts: pa.Array, numbers: Longs) -> Compiled:
         return compile_segment(ids, texts, self.schema, self.statistics, sequence=numbers, tuning=self.tuning)
@@ -231,8 +289,12 @@ class Subscriptions:
         numbers = np.array([delta.number for delta in self._delta.values()], np.int64)
         compiled = self._compile(ids, texts, numbers)
         assert not compiled.rejected, "what was parsed once parses again"
-        self._segments = (*self._segments, compiled.segment)
-        self._delta, self._shared = {}, False
+        change = _Change((*self._segments, compiled.segment), {}, False)
+        try:
+            self._apply(change, self.applied)
+        except BaseException:
+            finish(self._apply, change, self.applied)
+            raise
         self._settle()
 
     def _settle(self) -> None:
@@ -243,14 +305,29 @@ class Subscriptions:
             self._segments = (*self._segments[: run.start], merged, *self._segments[run.stop :])
         run = merging.next_run(self._segments, merging.LARGEST, self._busy) if self._merging is None else None
         if run is not None:
-            claimed = self._claim(self._segments[run])
-            self._merging = threading.Thread(target=self._merge_apart, args=claimed, daemon=True)
-            self._merging.start()
+            self._begin_merging(self._segments[run])
+
+    def _begin_merging(self, segments: tuple[Segment, ...]) -> None:
+        thread = threading.Thread(target=self._merge_apart, args=segments, daemon=True)
+        try:
+            self._claim(segments)
+            self._merging = thread
+            thread.start()
+        except BaseException:
+            finish(self._call_off, segments)  # should the thread run all the same, it finds that it is not wanted
+            raise
+
+    def _call_off(self, claimed: tuple[Segment, ...]) -> None:
+        self._merging = None
+        self._busy.difference_update(segment.index for segment in claimed)
 
     def _merge(self, *segments: Segment) -> Segment:
         return merging.merge(segments, self._compile)
 
     def _merge_apart(self, *claimed: Segment) -> None:
+        with self._lock:
+            if self._merging is not threading.current_thread():
+                return
         done = False
         try:
             self._renew(claimed)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tamis.errors import SegmentError
 
-__all__ = ["sync_folder", "why", "write_atomically"]
+__all__ = ["from_the_system", "sync_folder", "why", "write_atomically"]
 
 
 def write_atomically(path: Path, pieces: Iterable[Any]) -> None:
@@ -20,7 +20,11 @@ def write_atomically(path: Path, pieces: Iterable[Any]) -> None:
     """
     try:
         temporary = path.with_name(f".{path.name}.{token_hex(4)}")  # opened plainly, so it has the user's permissions
-        with temporary.open("xb") as file:
+        file = temporary.open("xb")
+    except (OSError, ValueError) as error:  # ValueError: a path with a null byte, or with no name at all
+        raise _refused(error, path) from None
+    try:
+        with file:
             try:
                 for piece in pieces:
                     file.write(piece)
@@ -28,11 +32,22 @@ def write_atomically(path: Path, pieces: Iterable[Any]) -> None:
                 os.fsync(file.fileno())
                 temporary.replace(path)
             except BaseException:
-                temporary.unlink()
+                temporary.unlink(missing_ok=True)  # it has its new name if an interrupt came at the very last
                 raise
         sync_folder(path.parent)
-    except (OSError, ValueError) as error:  # ValueError: a path with a null byte, or with no name at all
-        raise SegmentError(f"cannot write here: {why(error)}", str(path)) from None
+    except OSError as error:
+        raise _refused(error, path) from None
+
+
+def _refused(error: Exception, path: Path) -> Exception:
+    if isinstance(error, OSError) and not from_the_system(error):
+        return error
+    return SegmentError(f"cannot write here: {why(error)}", str(path))
+
+
+def from_the_system(error: BaseException) -> bool:
+    """Whether the operating system refused something; a signal handler's `TimeoutError` is an `OSError` as well."""
+    return isinstance(error, OSError) and error.errno is not None
 
 
 def sync_folder(path: Path) -> None:

@@ -9,29 +9,34 @@ A write is in the log, and the log is on disk, before the call returns; so what 
 loss of power. Opening maps the segments and replays the log; a record cut short at its end never returned and is
 dropped, one that is damaged is an error. A checkpoint writes new segments, an empty log and a new `current.json`, in
 this order, and only then drops the old log and the segments nobody lists.
+
+An interrupt may come before any bytecode. A record counts once the log's length says so, which is set last and in one
+step; a checkpoint counts once `current.json` has its new name. What counts is seen through, what does not is undone.
 """
 
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import xxhash
 
 from tamis.errors import SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
+from tamis.registry.finishing import finish
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.ids import IdIndex
 from tamis.segments.keep.segment_file import open_segment, save_segment, sums_of
 from tamis.segments.segment import Segment
-from tamis.store.atomic import sync_folder, why, write_atomically
+from tamis.store.atomic import from_the_system, sync_folder, why, write_atomically
 
 __all__ = ["Folder", "Record"]
 
@@ -42,6 +47,7 @@ _FORMAT = 1
 _OURS = re.compile(
     r"current\.json|lock|segment-(\d+)-\d+\.seg|log-(\d+)\.wal|\.(current\.json|segment-.*)\.[0-9a-f]{8}"
 )
+_MADE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 _HEAD_BYTES = 20
 """Of a record: its length (8 bytes), a sum of the length (4 bytes), a sum of its text (8 bytes)."""
 
@@ -63,17 +69,19 @@ class Folder:
         """Open what is there, or make it. `replace` disregards what is there, which stays until the next checkpoint."""
         self.path = path
         self.statistics: Statistics | None = None
+        self.log_bytes = 0
+        """The log's length: of what is behind it nothing counts."""
         self._made = 0
         self._listed: list[_Listed] = []
         self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
-        self._handles: dict[str, int] = {}
+        self._handles: dict[str, io.FileIO] = {}
         weakref.finalize(self, _close_all, self._handles)  # an engine that nobody closed lets go when it is collected
         if create or replace:
             self._make()
         elif not (path / "current.json").exists():
             raise SegmentError("expected a saved engine; create=True makes one", str(path))
-        self._hold()
         try:
+            self._hold()
             self._open(schema, replace)
         except BaseException:
             self.close()
@@ -91,11 +99,12 @@ class Folder:
             raise SegmentError(f"cannot write here: {min(foreign)!r} is no part of an engine", str(self.path))
 
     def _hold(self) -> None:
-        self._handles["lock"] = self._handle("lock", os.O_RDWR)
+        self._handles["lock"] = self._handle("lock")
         try:
             fcntl.flock(self._handles["lock"], fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self.close()
+        except OSError as error:
+            if not from_the_system(error):
+                raise
             raise SegmentError("another engine holds this folder open", str(self.path)) from None
 
     def _open(self, schema: Schema | None, replace: bool) -> None:
@@ -114,13 +123,21 @@ class Folder:
         _close_all(self._handles)
 
     @property
+    def number(self) -> int:
+        """How many lists there were; it grows when a checkpoint took place."""
+        return self._number
+
+    @property
     def closed(self) -> bool:
         return not self._handles
 
-    def _handle(self, name: str, flags: int) -> int:
+    def _handle(self, name: str, flags: int = 0) -> io.FileIO:
+        """An open file. As an object it can be closed twice, and is closed if an interrupt leaves it to nobody."""
         try:
-            return os.open(self.path / name, flags | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            return io.FileIO(self.path / name, "r+", opener=lambda path, _: os.open(path, flags | _MADE, 0o666))
         except OSError as error:
+            if not from_the_system(error):
+                raise
             raise SegmentError(f"cannot write here: {why(error)}", str(self.path / name)) from None
 
     # -- the list -----------------------------------------------------------------------------------------------
@@ -183,27 +200,47 @@ class Folder:
             _Listed(name, sums_of(self.path / name), segment.buried().tolist())
             for name, segment in zip(names, segments, strict=True)
         ]
-        log = self._handle(f"log-{number}.wal", os.O_RDWR | os.O_TRUNC)
+        log = self._handle(f"log-{number}.wal", os.O_TRUNC)
         try:
             self._write_current(number, listed, statistics)  # syncs the folder, and with it the name of the new log
-        except BaseException:
-            os.close(log)
+            self._adopt(number, listed, statistics, log)
+        except SegmentError:
+            log.close()
             self._reread(number)
             raise
+        except BaseException:
+            finish(self._decide, number, listed, statistics, log)
+            raise
+        self._sweep()
+
+    def _adopt(self, number: int, listed: list[_Listed], statistics: Statistics | None, log: io.FileIO) -> None:
         self._number, self._listed, self.statistics = number, listed, statistics
         self._use_log(log, 0)
-        self._sweep()
+
+    def _decide(self, number: int, listed: list[_Listed], statistics: Statistics | None, log: io.FileIO) -> None:
+        """An interrupted checkpoint took place if the list has its new name."""
+        if self._listed_number() == number:
+            self._adopt(number, listed, statistics, log)
+            sync_folder(self.path)
+        else:
+            log.close()
 
     def _reread(self, number: int) -> None:
         """A failed checkpoint changed nothing, unless it failed at the very last: then the old log counts no more."""
         try:
-            changed = json.loads((self.path / "current.json").read_bytes())["number"] == number
-        except FileNotFoundError:
-            changed = False
+            changed = self._listed_number() == number
         except (OSError, ValueError, KeyError):
             changed = True
         if changed:
             self.close()
+
+    def _listed_number(self) -> int | None:
+        """The number of the list that counts; None if there is none yet."""
+        try:
+            found: int = json.loads((self.path / "current.json").read_bytes())["number"]
+        except FileNotFoundError:
+            return None
+        return found
 
     def _sweep(self) -> None:
         kept = {"current.json", "lock", self._log_path().name, *(one.file for one in self._listed)}
@@ -222,35 +259,41 @@ class Folder:
     def _open_log(self) -> None:
         if not self._log_path().exists():
             raise SegmentError("the log is missing", str(self._log_path()))
-        handle = self._handle(self._log_path().name, os.O_RDWR)
-        self._use_log(handle, os.fstat(handle).st_size)
+        handle = self._handle(self._log_path().name)
+        self._use_log(handle, os.fstat(handle.fileno()).st_size)
 
-    def _use_log(self, handle: int, size: int) -> None:
-        if "log" in self._handles:
-            os.close(self._handles["log"])
+    def _use_log(self, handle: io.FileIO, size: int) -> None:
+        old = self._handles.get("log")
         self._handles["log"] = handle
-        self._log_bytes = size
+        self.log_bytes = size
+        if old is not None and old is not handle:
+            old.close()
 
     def append(self, records: Iterable[Record]) -> None:
         """Put records in the log as one: after a crash all of them are there or none is."""
         text = json.dumps(list(records), ensure_ascii=False).encode()
-        head = _length_head(len(text), self._log_bytes) + xxhash.xxh3_64_digest(text)
-        handle = self._handles["log"]
+        before = self.log_bytes
+        head = _length_head(len(text), before) + xxhash.xxh3_64_digest(text)
+        end = before + _HEAD_BYTES + len(text)
+        handle = self._handles["log"].fileno()
         try:
-            _write_all(handle, head + text, self._log_bytes)
+            _write_all(handle, head + text, before)
             os.fdatasync(handle)
+            self.log_bytes = end
         except BaseException as error:
-            self._cut_log()
-            if isinstance(error, OSError):
-                raise SegmentError(f"cannot write here: {why(error)}", str(self._log_path())) from None
+            if self.log_bytes == before:
+                finish(self._cut_log)
+            if from_the_system(error):
+                raise SegmentError(f"cannot write here: {why(cast(OSError, error))}", str(self._log_path())) from None
             raise
-        self._log_bytes += _HEAD_BYTES + len(text)
 
     def _cut_log(self) -> None:
         """Take back a write that failed. If even that fails, nothing more is written."""
         try:
-            os.ftruncate(self._handles["log"], self._log_bytes)
-        except OSError:
+            os.ftruncate(self._handles["log"].fileno(), self.log_bytes)
+        except OSError as error:
+            if not from_the_system(error):
+                raise
             self.close()
 
     def replay(self) -> Iterator[list[tuple[str, SubscriptionId, str]]]:
@@ -263,8 +306,8 @@ class Folder:
             ]
             at = end
         if at < len(content):
-            os.ftruncate(self._handles["log"], at)
-        self._log_bytes = at
+            os.ftruncate(self._handles["log"].fileno(), at)
+        self.log_bytes = at
 
     def _end_of_record(self, content: bytes, at: int) -> int | None:
         """Where the record ends that begins there; None if it is cut short, or there is none."""
@@ -299,6 +342,15 @@ def _sum_of(found: dict[str, Any]) -> str:
     return xxhash.xxh3_64_hexdigest(json.dumps(found, sort_keys=True).encode())
 
 
-def _close_all(handles: dict[str, int]) -> None:
-    while handles:
-        os.close(handles.popitem()[1])
+def _close_all(handles: dict[str, io.FileIO]) -> None:
+    try:
+        _let_go(handles)
+    except BaseException:
+        finish(_let_go, handles)
+        raise
+
+
+def _let_go(handles: dict[str, io.FileIO]) -> None:
+    for handle in list(handles.values()):
+        handle.close()
+    handles.clear()
