@@ -101,7 +101,7 @@ def test_an_engine_of_another_schema_replaces_a_saved_one(tmp_path: Path) -> Non
         assert (opened.schema, opened.match({"colour": "red"})) == (engine.schema, ["ann"])
 
 
-@pytest.mark.parametrize("wrong", [None, 3, [], b"x", object()], ids=repr)
+@pytest.mark.parametrize("wrong", [None, 3, [], b"x", object()], ids=lambda wrong: type(wrong).__name__)
 def test_what_is_no_path_is_told(wrong: object) -> None:
     for call in (Engine.open, Engine().save):
         with pytest.raises(OptionError, match="expected a path, as text or a Path, found "):
