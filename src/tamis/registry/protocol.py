@@ -23,10 +23,11 @@ class Registry(Protocol):
     """Subscriptions by id, and the answers to events.
 
     Any number of threads may call it: each answer is that of one moment, before or after a change and never within
-    one. What raises has changed nothing; what is interrupted, at whatever bytecode, has changed all or nothing. Ids were
-    checked before they come here; texts are read here, and so is a mapping that stands for an event, as a registry may
-    know a shorter way than to read it whole. Ids of one event, and `items`, come in the order of subscribing; within an
-    event of a batch no order is promised.
+    one. What raises has changed nothing; what is interrupted, at whatever bytecode, has changed all or nothing.
+
+    Ids were checked before they come here; texts are read here, and so is a mapping that stands for an event, as a
+    registry may know a shorter way than to read it whole. Ids of one event, and `items`, come in the order of
+    subscribing; within an event of a batch no order is promised.
     """
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
