@@ -67,7 +67,7 @@ class Segment:
         return self._less(replace(self.layout, places=places), len(rows))
 
     def bury_in_place(self, row: int) -> tuple[Segment, Mark]:
-        """The same for one row of a segment that was made by burying and whose marks nobody else looks at.
+        """Mark one row dead in a segment that was made by burying and whose marks nobody else looks at.
 
         It has the marks of this one: it is right once the mark is set, and until then this one is.
         """
