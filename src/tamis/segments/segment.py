@@ -67,9 +67,9 @@ class Segment:
         return self._less(replace(self.layout, places=places), len(rows))
 
     def bury_in_place(self, row: int) -> tuple[Segment, Mark]:
-        """Mark one row dead in a segment that was made by burying and whose marks nobody else looks at.
+        """The segment without one row, and the mark to set for it, if nobody else looks at the marks of this one.
 
-        It has the marks of this one: it is right once the mark is set, and until then this one is.
+        Both have the same marks: the new one is right once the mark is set, and until then this one is.
         """
         alive = self.layout.places.alive
         word = int(alive[row >> 6]) & ~(1 << (row & 63))
