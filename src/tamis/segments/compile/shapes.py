@@ -72,26 +72,25 @@ class Planner:
         self.schema = schema
         self.names: dict[str, int] = {}
         self.predicates: list[Predicate] = []
-        self._ways: list[int] = [0]
-        self._atoms: list[int] = [0]
-        self._columns: tuple[list[int], list[int], list[int]] = ([], [], [])
+        self._plans: dict[int, list[list[tuple[int, int, int]]]] = {}
 
-    def skip(self) -> None:
-        """The next shape is none that anybody has."""
-        self._ways.append(len(self._atoms) - 1)
+    def has(self, shape: int) -> bool:
+        """Whether it was added."""
+        return shape in self._plans
 
-    def add(self, text: str, marks: Sequence[int], columns: Sequence[int]) -> None:
-        """The next shape: one of the units that have it, with the marks and columns of its constants."""
-        for way in self._plan(text, marks, columns):
-            for atom in way:
-                self._add_atom(atom)
-            self._atoms.append(len(self._columns[0]))
-        self.skip()
+    def add(self, shape: int, text: str, marks: Sequence[int], columns: Sequence[int]) -> None:
+        """A shape: one of the units that have it, with the marks and columns of its constants."""
+        self._plans[shape] = [[self._numbered(atom) for atom in way] for way in self._plan(text, marks, columns)]
 
-    def plans(self) -> Plans:
-        attributes, codes, holes = self._columns
-        ways, atoms = np.array(self._ways, np.int32), np.array(self._atoms, np.int32)
-        return Plans(ways, atoms, np.array(attributes, np.int32), np.array(codes, np.int8), np.array(holes, np.int32))
+    def plans(self, shapes: int) -> Plans:
+        """The plans of so many shapes; one that was not added has none."""
+        every = [self._plans.get(shape, []) for shape in range(shapes)]
+        ways = [way for plan in every for way in plan]
+        atoms = [atom for way in ways for atom in way]
+        way_starts, atom_starts = (np.cumsum([0, *map(len, lists)], dtype=np.int32) for lists in (every, ways))
+        attributes, codes, holes = zip(*atoms, strict=True) if atoms else ((), (), ())
+        columns = np.array(attributes, np.int32), np.array(codes, np.int8), np.array(holes, np.int32)
+        return Plans(way_starts, atom_starts, *columns)
 
     def links(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The two attributes of each predicate that compares two."""
@@ -104,15 +103,13 @@ class Planner:
     def _name(self, name: str) -> int:
         return self.names.setdefault(name, len(self.names))
 
-    def _add_atom(self, atom: _Atom) -> None:
-        hole = atom.hole
-        if atom.predicate is not None:
-            self.predicates.append(atom.predicate)
-            hole = -len(self.predicates)
-            for name in atom.predicate.attributes:
-                self._name(name)
-        for column, entry in zip(self._columns, (self._name(atom.attribute), atom.code, hole), strict=True):
-            column.append(entry)
+    def _numbered(self, atom: _Atom) -> tuple[int, int, int]:
+        if atom.predicate is None:
+            return self._name(atom.attribute), atom.code, atom.hole
+        self.predicates.append(atom.predicate)
+        for name in atom.predicate.attributes:
+            self._name(name)
+        return self._name(atom.attribute), atom.code, -len(self.predicates)
 
     def _plan(self, text: str, marks: Sequence[int], columns: Sequence[int]) -> list[list[_Atom]]:
         """Ways of atoms; none where the parser must look at each text."""
