@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +21,7 @@ from tamis.model import Finite, Schema, Timestamp
 from tamis.segments.compile.alike import Alike
 from tamis.segments.compile.constants import ConstantColumns
 from tamis.segments.compile.constraints import Piece, Pieces
-from tamis.segments.compile.shapes import Planner
+from tamis.segments.compile.shapes import Example, Planner
 
 __all__ = ["CHUNK", "Chunk", "Workshop", "read_chunk"]
 
@@ -109,15 +110,16 @@ class _Reader:
         first[self.units.shape[:count][::-1]] = np.arange(count)[::-1]
         for shape in np.nonzero(first >= 0)[0].tolist():
             if not self.planner.has(shape):
-                self.planner.add(shape, *self._example(int(first[shape])))
+                letters, start = self.workshop.shapes.letters, self.workshop.shapes.start
+                written = letters[start[shape] : start[shape + 1]].tobytes()
+                self.planner.add(shape, written, partial(self._example, int(first[shape])))
         plans = self.planner.plans(len(first))
         ways = self.ways = np.empty(self.count, np.int32)
         self.tests = expanding.new_tests(expanding.count_tests(self.units, plans, self.odd, ways))
         self.owners = np.r_[np.arange(self.count), np.repeat(np.arange(self.count), np.maximum(ways - 1, 0))]
         expanding.expand(self.units, plans, self.constants.raw, ways, self.tests, self.workshop.places)
 
-    def _example(self, unit: int) -> tuple[str, list[int], list[int]]:
-        """The text of a unit, and the marks and columns of its constants."""
+    def _example(self, unit: int) -> Example:
         raw, begin = self.constants.raw, int(self.units.begin[unit])
         text = self.bytes[begin : begin + self.units.length[unit]].tobytes()
         marks, columns = [], []
@@ -128,7 +130,7 @@ class _Reader:
             marks.append(int(raw.mark[at]))
             columns.append(len(text[: start - quoted].decode()) + 1)
             at += int(raw.members[at])
-        return text.decode(), marks, columns
+        return Example(text.decode(), marks, columns)
 
     def _pair_up(self) -> None:
         tests, raw = self.tests, self.constants.raw

@@ -17,7 +17,7 @@ from tamis.errors import LanguageError, LimitError
 from tamis.language import parse
 from tamis.model import Schema
 from tamis.segments.compile.chunk import CHUNK, Workshop, read_chunk
-from tamis.segments.compile.constraints import Pieces
+from tamis.segments.compile.constraints import Piece, Pieces
 
 __all__ = ["Reading", "read_texts"]
 
@@ -49,8 +49,7 @@ def read_texts(texts: pa.Array, schema: Schema) -> Reading:
         chunk = read_chunk(texts.slice(start, CHUNK), pieces, workshop)
         size = len(chunk.odd)
         for piece in chunk.pieces:
-            own, further = piece.conjunctions + start, piece.conjunctions - size + known
-            pieces.add(replace(piece, conjunctions=np.where(piece.conjunctions < size, own, further)))
+            pieces.add(piece if size == count else _renumbered(piece, size, start, known))
         dead[start : start + size] = chunk.dead[:size]
         late.append(chunk.dead[size:])
         owners.append(chunk.owners[size:] + start)
@@ -58,6 +57,12 @@ def read_texts(texts: pa.Array, schema: Schema) -> Reading:
         left += (np.nonzero(chunk.odd)[0] + start).tolist()
     reading = Reading(pieces, np.concatenate(owners), np.concatenate([dead, *late]), [])
     return _read_one_by_one(reading, texts, schema, left) if left else reading
+
+
+def _renumbered(piece: Piece, size: int, start: int, known: int) -> Piece:
+    """A chunk's piece among those of all: the first conjunctions of its texts, then further ones."""
+    numbers = piece.conjunctions
+    return replace(piece, conjunctions=np.where(numbers < size, numbers + start, numbers - size + known))
 
 
 def _read_one_by_one(reading: Reading, texts: pa.Array, schema: Schema, left: list[int]) -> Reading:

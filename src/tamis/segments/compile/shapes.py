@@ -8,7 +8,8 @@ constants show which of them it would not; all else is left to the parser, mista
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from tamis.model import (
 )
 from tamis.model.operators import Needs
 
-__all__ = ["Hole", "Planner"]
+__all__ = ["Example", "Hole", "Planner"]
 
 _CODES = {Operator(word): code for code, word in enumerate(pairing.OPERATORS)}
 _CODES |= {Operator.EQ: _CODES[Operator.IN], Operator.NE: _CODES[Operator.NOT_IN]}
@@ -54,6 +55,14 @@ class Hole(NamedTuple):
     mark: str
 
 
+class Example(NamedTuple):
+    """The text of a unit, and the marks and columns of its constants."""
+
+    text: str
+    marks: list[int]
+    columns: list[int]
+
+
 class _Left(Exception):  # no error: this shape is the parser's
     pass
 
@@ -65,6 +74,21 @@ class _Atom(NamedTuple):
     predicate: Predicate | None = None
 
 
+_Plan = list[list[_Atom]]
+_Kept = dict[bytes, _Plan]
+_KEPT: dict[int, tuple[weakref.ref[Schema], _Kept]] = {}
+_MOST_KEPT = 4096
+
+
+def _kept_for(schema: Schema) -> _Kept:
+    """The plans made with a schema so far: whoever subscribes a few at a time has most of their shapes again."""
+    key = id(schema)  # a schema cannot be hashed
+    found = _KEPT.get(key)
+    if found is None or found[0]() is not schema:
+        found = _KEPT[key] = weakref.ref(schema, lambda _: _KEPT.pop(key, None)), {}
+    return found[1]
+
+
 class Planner:
     """Collects the plans of shapes, the attributes they name and the predicates they have as they stand."""
 
@@ -72,15 +96,21 @@ class Planner:
         self.schema = schema
         self.names: dict[str, int] = {}
         self.predicates: list[Predicate] = []
+        self._kept = _kept_for(schema)
         self._plans: dict[int, list[list[tuple[int, int, int]]]] = {}
 
     def has(self, shape: int) -> bool:
         """Whether it was added."""
         return shape in self._plans
 
-    def add(self, shape: int, text: str, marks: Sequence[int], columns: Sequence[int]) -> None:
-        """A shape: one of the units that have it, with the marks and columns of its constants."""
-        self._plans[shape] = [[self._numbered(atom) for atom in way] for way in self._plan(text, marks, columns)]
+    def add(self, shape: int, letters: bytes, example: Callable[[], Example]) -> None:
+        """A shape as it is written, and one of the units that have it, asked for if the shape is new."""
+        plan = self._kept.get(letters)
+        if plan is None:
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            plan = self._kept[letters] = self._plan(example())
+        self._plans[shape] = [[self._numbered(atom) for atom in way] for way in plan]
 
     def plans(self, shapes: int) -> Plans:
         """The plans of so many shapes; one that was not added has none."""
@@ -111,8 +141,9 @@ class Planner:
             self._name(name)
         return self._name(atom.attribute), atom.code, -len(self.predicates)
 
-    def _plan(self, text: str, marks: Sequence[int], columns: Sequence[int]) -> list[list[_Atom]]:
+    def _plan(self, example: Example) -> _Plan:
         """Ways of atoms; none where the parser must look at each text."""
+        text, marks, columns = example
         kinds = [MARKS[mark - 1] for mark in marks]
         holes = {column: Hole(at, column, kind) for at, (column, kind) in enumerate(zip(columns, kinds, strict=True))}
         resolver = _HoleResolver(text, self.schema, holes)
