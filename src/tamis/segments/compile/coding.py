@@ -159,7 +159,10 @@ def _sorted_intervals(
     pieces: list[Piece], slots: dict[Slot, int], columns: Columns, dead: npt.NDArray[np.bool_]
 ) -> tuple[Intervals, Longs]:
     """All intervals by conjunction and slot, and the number of each conjunction that has any."""
-    ranges = [_range(columns, piece) for piece in pieces]
+    ranges = []
+    for at, piece in enumerate(pieces):  # values that have become codes are not kept
+        ranges.append(_range(columns, piece))
+        pieces[at] = Piece(piece.slot, piece.kind, piece.conjunctions)
     empty = [low > high for low, high in ranges]
     if any(one.any() for one in empty):
         dead = dead.copy()
