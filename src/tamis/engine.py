@@ -45,7 +45,9 @@ Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
 _MOST_LEARNED = 10_000
-"""Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
+_MOST_LETTERS = 1 << 20
+"""Attribute names that an open schema remembers for its statistics, and the characters of all of them: bounds on what
+strange events can make us keep."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
@@ -73,6 +75,7 @@ class Engine:
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned: dict[str, set[Kind]] = {}
+        self._letters = 0
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -186,8 +189,12 @@ class Engine:
                 self._learn(name, [value.kind for value in values])
 
     def _learn(self, name: str, kinds: Iterable[Kind]) -> None:
-        if name in self._learned or len(self._learned) < _MOST_LEARNED:
-            self._learned.setdefault(name, set()).update(kinds)
+        known = self._learned.get(name)
+        if known is not None:
+            known.update(kinds)
+        elif len(self._learned) < _MOST_LEARNED and self._letters + len(name) <= _MOST_LETTERS:
+            self._letters += len(name)
+            self._learned[name] = set(kinds)
 
     # -- keeping ----------------------------------------------------------------------------------------------
 

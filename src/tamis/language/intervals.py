@@ -18,7 +18,7 @@ from typing import Final
 from tamis.model import OPERATORS, TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
 from tamis.model.operators import Needs, Shape
 from tamis.model.regions import ALL, Cut, Data, Interval, admitted, prefix_range
-from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
+from tamis.model.values import FIRST_INSTANT, LAST_INSTANT, exact
 
 __all__ = ["NEVER", "is_hole", "is_point", "one_of", "simplify_interval", "without"]
 
@@ -116,9 +116,9 @@ class _Tests:
                     return Interval(start, start)
                 start = gone.end
         while start is not None and not start.after and start.data in self.holes:
-            start = Cut(int(start.data) + 1, False) if self.whole else Cut(start.data, True)
+            start = Cut(exact(int(start.data) + 1), False) if self.whole else Cut(start.data, True)
         while end is not None and end.after and end.data in self.holes:
-            end = Cut(int(end.data) - 1, True) if self.whole else Cut(end.data, False)
+            end = Cut(exact(int(end.data) - 1), True) if self.whole else Cut(end.data, False)
         for gone in map(prefix_range, reversed(self.gone)):
             if gone.holds_before(end):
                 end = gone.start
@@ -160,8 +160,8 @@ class _Tests:
 def _line(domain: Domain, kind: Kind) -> Interval:
     """All values of the kind in the domain. Some lines have ends, and a bound there says nothing."""
     if isinstance(domain, Integer):
-        start = None if domain.min is None else Cut(domain.min, False)
-        return Interval(start, None if domain.max is None else Cut(domain.max, True))
+        start = None if domain.min is None else Cut(exact(domain.min), False)
+        return Interval(start, None if domain.max is None else Cut(exact(domain.max), True))
     if kind is Kind.TIMESTAMP:
         return Interval(Cut(FIRST_INSTANT, False), Cut(LAST_INSTANT, True))
     return Interval(Cut("", False) if kind is Kind.STRING else None, None)
@@ -176,8 +176,8 @@ def _admitted(test: Predicate, whole: bool) -> Interval:
         return ALL
     ((start, end),) = inside
     if whole:
-        start = None if start is None else Cut(int(start.data) + start.after, False)
-        end = None if end is None else Cut(int(end.data) - (not end.after), True)
+        start = None if start is None else Cut(exact(int(start.data) + start.after), False)
+        end = None if end is None else Cut(exact(int(end.data) - (not end.after)), True)
     return Interval(start, end)
 
 
