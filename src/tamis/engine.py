@@ -44,8 +44,8 @@ __all__ = ["Engine", "Receipt"]
 Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-_MOST_LEARNED = 10_000
-_MOST_LETTERS = 1 << 20
+MAX_LEARNED = 10_000
+MAX_LEARNED_CHARACTERS = 1 << 20
 """Attribute names that an open schema remembers for its statistics, and the characters of all of them: bounds on what
 strange events can make us keep."""
 _MOST_MATCHES = 1 << 27
@@ -192,7 +192,7 @@ class Engine:
         known = self._learned.get(name)
         if known is not None:
             known.update(kinds)
-        elif len(self._learned) < _MOST_LEARNED and self._letters + len(name) <= _MOST_LETTERS:
+        elif len(self._learned) < MAX_LEARNED and self._letters + len(name) <= MAX_LEARNED_CHARACTERS:
             self._letters += len(name)
             self._learned[name] = set(kinds)
 

@@ -84,7 +84,7 @@ class _Tests:
         self.line = _line(domain, self.kind)
         self.around = reduce(Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
         self.holes = {value.data for test in self.tests if is_hole(test) for value in test.constants}
-        self.gone = _widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
+        self.gone = widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
 
     def simplify(self) -> list[Predicate] | None:
         points = [set(test.constants) for test in self.tests if is_point(test)]
@@ -181,7 +181,7 @@ def _admitted(test: Predicate, whole: bool) -> Interval:
     return Interval(start, end)
 
 
-def _widest(prefixes: set[str]) -> tuple[str, ...]:
+def widest(prefixes: set[str]) -> tuple[str, ...]:
     """In order, the prefixes that do not begin with another of them."""
     found: list[str] = []
     for prefix in sorted(prefixes):

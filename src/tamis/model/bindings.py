@@ -53,14 +53,22 @@ _FEW = 16
 
 def connected(predicates: list[Predicate]) -> list[list[Predicate]]:
     """Predicates in groups such that no two groups name the same attribute."""
-    groups: list[tuple[set[str], list[Predicate]]] = []
+    leader: dict[str, str] = {}
+
+    def leader_of(name: str) -> str:
+        while (above := leader.setdefault(name, name)) != name:
+            leader[name] = leader[above]
+            name = above
+        return name
+
     for predicate in predicates:
-        names, members = set(predicate.attributes), [predicate]
-        for group in [group for group in groups if group[0] & names]:
-            groups.remove(group)
-            names, members = names | group[0], group[1] + members
-        groups.append((names, members))
-    return [members for _, members in groups]
+        first, *others = map(leader_of, predicate.attributes)
+        for other in others:
+            leader[other] = first
+    groups: dict[str, list[Predicate]] = {}
+    for predicate in predicates:
+        groups.setdefault(leader_of(predicate.attribute), []).append(predicate)
+    return list(groups.values())
 
 
 class _Link(NamedTuple):

@@ -14,7 +14,7 @@ from tamis.model.bindings import connected
 
 __all__ = ["Explanation", "Line", "explain"]
 
-_MOST_BINDINGS = 10_000
+_MOST_BINDINGS = 1_000
 """Choices of values tried in search of the closest; past it the best so far is shown."""
 
 
