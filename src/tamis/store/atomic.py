@@ -1,8 +1,14 @@
-"""All of a file or nothing of it."""
+"""All of a file or nothing of it, for its owner alone, and never through a symbolic link.
+
+What is written goes through the functions of `os`, one system call each: `tests/faults/disk.py` listens there.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 from secrets import token_hex
@@ -10,25 +16,43 @@ from typing import Any
 
 from tamis.errors import SegmentError
 
-__all__ = ["from_the_system", "sync_folder", "why", "write_atomically"]
+__all__ = [
+    "PRIVATE",
+    "file_mode",
+    "from_the_system",
+    "open_file",
+    "read_file",
+    "sync_folder",
+    "why",
+    "write_all",
+    "write_atomically",
+]
+
+PRIVATE = 0o700
+"""The mode of our folders unless the user names another."""
 
 
-def write_atomically(path: Path, pieces: Iterable[Any]) -> None:
+def file_mode(mode: int) -> int:
+    """The mode of files in a folder of that mode: the same without the right to enter."""
+    return mode & 0o666
+
+
+def write_atomically(path: Path, pieces: Iterable[Any], mode: int = PRIVATE) -> None:
     """Write bytes to a temporary name beside the target, sync, rename, sync the folder.
 
     A reader sees the old file or the new one, whole; on any failure the old file stays and nothing else is left.
     """
     try:
-        temporary = path.with_name(f".{path.name}.{token_hex(4)}")  # opened plainly, so it has the user's permissions
-        file = temporary.open("xb")
+        temporary = path.with_name(f".{path.name}.{token_hex(4)}")
+        file = open_file(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
     except (OSError, ValueError) as error:  # ValueError: a path with a null byte, or with no name at all
         raise _refused(error, path) from None
     try:
         with file:
             try:
+                at = 0
                 for piece in pieces:
-                    file.write(piece)
-                file.flush()
+                    at = write_all(file.fileno(), piece, at)
                 os.fsync(file.fileno())
                 temporary.replace(path)
             except BaseException:
@@ -45,20 +69,50 @@ def _refused(error: Exception, path: Path) -> Exception:
     return SegmentError(f"cannot write here: {why(error)}", str(path))
 
 
-def from_the_system(error: BaseException) -> bool:
-    """Whether the operating system refused something; a signal handler's `TimeoutError` is an `OSError` as well."""
-    return isinstance(error, OSError) and error.errno is not None
+def open_file(path: Path, flags: int, mode: int = PRIVATE) -> io.FileIO:
+    """An open file. As an object it can be closed twice, and is closed if an interrupt leaves it to nobody.
+
+    `mode` is that of the folder; a file that is made anew has it, whatever the umask says.
+    """
+    wanted = file_mode(mode)
+    how = "r+" if flags & os.O_RDWR else "r"
+    file = io.FileIO(path, how, opener=lambda path, _: os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, wanted))
+    if flags & (os.O_EXCL | os.O_TRUNC) and stat.S_IMODE(os.fstat(file.fileno()).st_mode) != wanted:
+        os.fchmod(file.fileno(), wanted)
+    return file
+
+
+def read_file(path: Path) -> bytes:
+    """All of a file; `OSError` if it is a symbolic link."""
+    with open_file(path, os.O_RDONLY) as file:
+        return file.readall()
+
+
+def write_all(handle: int, content: Any, at: int) -> int:
+    """Write bytes at a place of a file; the place behind them."""
+    left = memoryview(content)
+    while left:
+        written = os.pwrite(handle, left, at)
+        left, at = left[written:], at + written
+    return at
 
 
 def sync_folder(path: Path) -> None:
     """After this, the names in a folder survive the loss of power."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
+def from_the_system(error: BaseException) -> bool:
+    """Whether the operating system refused something; a signal handler's `TimeoutError` is an `OSError` as well."""
+    return isinstance(error, OSError) and error.errno is not None
+
+
 def why(error: Exception) -> str:
     """The operating system's reason, without its number and path."""
+    if isinstance(error, OSError) and error.errno == errno.ELOOP:
+        return "found a symbolic link, which is not followed here; put the file itself in its place"
     return getattr(error, "strerror", None) or str(error)
