@@ -122,7 +122,8 @@ class Folder:
                 self.path.mkdir(PRIVATE)
                 if self._mode != PRIVATE:
                     self.path.chmod(self._mode)
-                sync_folder(self.path.parent)
+            if not is_folder(self.path):
+                sync_folder(self.path.parent)  # also the name of a folder whose maker died before it came to this
             foreign = [path.name for path in self.path.iterdir() if not _OURS.fullmatch(path.name)]
         except (OSError, ValueError) as error:
             raise self._refused(error, self.path) from None
@@ -256,9 +257,15 @@ class Folder:
         path = self.path / current.log
         try:
             log = Log.create(path, current.generation, self._mode)
-            sync_folder(self.path)
         except OSError as error:
             raise self._refused(error, path) from None
+        try:
+            sync_folder(self.path)
+        except BaseException as error:
+            log.file.close()
+            if isinstance(error, OSError):
+                raise self._refused(error, path) from None
+            raise
         return log
 
     def _adopt(self, current: Current, log: Log) -> None:
@@ -341,6 +348,7 @@ class Folder:
             _log.warning("%s: %s", self.path, told(self.recovered))
         if not self.read_only:
             try:
+                sync_folder(self.path)  # the list that was read may have a name that is not on disk: its writer died
                 self._use_log(Log.open(self.path / self._current.log, self._current.generation, found))
             except OSError as error:
                 raise self._refused(error, self.path / self._current.log) from None

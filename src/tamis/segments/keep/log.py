@@ -20,6 +20,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import randbits
 from typing import NamedTuple
@@ -217,21 +218,31 @@ class Log:
     @classmethod
     def create(cls, path: Path, generation: Generation, mode: int) -> Log:
         """An empty log whose bytes are on disk; its name is not until the folder is synced."""
-        file = open_file(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, mode)
         tail = _Tail(HEADER_BYTES, 0)
-        write_all(file.fileno(), generation.header() + _seal(*tail, generation.seed), 0)
-        os.fsync(file.fileno())
-        return cls(file, generation, tail)
+        log = cls(open_file(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, mode), generation, tail)
+        with log._closed_if_it_fails():
+            write_all(log.file.fileno(), generation.header() + _seal(*tail, generation.seed), 0)
+            os.fsync(log.file.fileno())
+        return log
 
     @classmethod
     def open(cls, path: Path, generation: Generation, found: Found) -> Log:
         """The log as it was found, without what is behind its records; after this all of it is on disk."""
         log = cls(open_file(path, os.O_RDWR), generation, _Tail(found.end, len(found.records)))
         if not found.sealed:
-            os.ftruncate(log.file.fileno(), found.end)
-            os.fdatasync(log.file.fileno())  # a record that is read must not vanish later
+            with log._closed_if_it_fails():
+                os.ftruncate(log.file.fileno(), found.end)
+                os.fdatasync(log.file.fileno())  # a record that is read must not vanish later
             log.seal()
         return log
+
+    @contextmanager
+    def _closed_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.file.close()
+            raise
 
     def append(self, content: bytes) -> None:
         """Put a record on disk. If that fails it never comes back; if that cannot be made sure, `file` is closed."""
