@@ -36,6 +36,7 @@ from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
+from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
 
 __all__ = ["Engine", "Receipt"]
@@ -214,7 +215,7 @@ class Engine:
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        self._registry.save(_checked_path(path), _checked_mode(mode))
+        self._registry.save(_checked_path(path), checked_mode(mode))
 
     @classmethod
     def open(
@@ -248,7 +249,7 @@ class Engine:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(path, verify, options, schema=schema, create=create, mode=_checked_mode(mode))
+            return cls._open_folder(path, verify, options, schema=schema, create=create, mode=checked_mode(mode))
         else:
             with cls._open_folder(path, verify, {}, schema=schema) as engine:
                 kept = Saved(engine.schema, algorithm, engine._registry.items())
@@ -318,14 +319,6 @@ def _checked_path(path: object) -> Path:
     if not isinstance(path, str | Path):
         raise OptionError(f"expected a path, as text or a Path, found {show_raw(path)}")
     return Path(path)
-
-
-def _checked_mode(mode: object) -> int | None:
-    """None, or the permissions of a folder that its owner can use."""
-    if mode is None or (isinstance(mode, int) and mode & 0o700 == 0o700 and 0 <= mode <= 0o777):
-        return mode
-    found = f"0o{mode:o}" if isinstance(mode, int) and not isinstance(mode, bool) else show_raw(mode)
-    raise OptionError(f"expected a folder's mode from 0o700 (its owner alone) to 0o777 (everybody), found {found}")
 
 
 def _checked_count(name: str, count: object) -> None:

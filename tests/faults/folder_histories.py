@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -82,11 +84,14 @@ class Player:
         self.held: dict[str, Model | None] = {ENGINE: None, COPY: None}
 
     def play(self, steps: list[Operation]) -> list[Mark]:
-        with self.recorder.listening():
+        with self.recorder.listening(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # a process that ends closes no files
             for step in steps:
                 self._play(step)
             if self.engine is not None:
                 leave(self.engine)
+            if self.recorder.failed:
+                gc.collect()
         return self.marks
 
     def _play(self, step: Operation) -> None:

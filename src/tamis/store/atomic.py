@@ -14,14 +14,17 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from tamis.errors import SegmentError
+from tamis.errors import OptionError, SegmentError
+from tamis.model.values import show_raw
 
 __all__ = [
     "PRIVATE",
+    "checked_mode",
     "file_mode",
     "from_the_system",
     "open_file",
     "read_file",
+    "refuse_link",
     "sync_folder",
     "why",
     "write_all",
@@ -38,6 +41,14 @@ _SMALL = 1 << 16
 def file_mode(mode: int) -> int:
     """The mode of files in a folder of that mode: the same without the right to enter."""
     return mode & 0o666
+
+
+def checked_mode(mode: object) -> int | None:
+    """None, or the permissions of a folder that its owner can use; `OptionError` if it is neither."""
+    if mode is None or (isinstance(mode, int) and mode & 0o700 == 0o700 and 0 <= mode <= 0o777):
+        return mode
+    found = f"0o{mode:o}" if isinstance(mode, int) and not isinstance(mode, bool) else show_raw(mode)
+    raise OptionError(f"expected a folder's mode from 0o700 (its owner alone) to 0o777 (everybody), found {found}")
 
 
 def write_atomically(path: Path, pieces: Iterable[Any], mode: int = PRIVATE) -> None:
@@ -77,6 +88,12 @@ def _joined(pieces: Iterable[Any]) -> Iterator[Any]:
         yield piece
         small.clear()
     yield bytes(small)
+
+
+def refuse_link(path: Path) -> None:
+    """For a file that others open by its name; `SegmentError` if that is a symbolic link."""
+    if path.is_symlink():
+        raise SegmentError(why(OSError(errno.ELOOP, "")), str(path))
 
 
 def _refused(error: Exception, path: Path) -> Exception:

@@ -48,6 +48,7 @@ from tamis.store.atomic import (
     from_the_system,
     open_file,
     read_file,
+    refuse_link,
     sync_folder,
     why,
     write_atomically,
@@ -370,7 +371,7 @@ def told(dropped: Dropped) -> str:
     """A sentence."""
     where = f"; they are kept in {dropped.kept}" if dropped.kept is not None else ""
     return (
-        f"dropped the last {dropped.bytes:,} bytes of the log, from byte {dropped.byte:,} on: record {dropped.record} "
+        f"left out the last {dropped.bytes:,} bytes of the log, from byte {dropped.byte:,} on: record {dropped.record} "
         f"did not reach the disk whole, so its write never returned{where}"
     )
 
@@ -396,8 +397,7 @@ def listed_segment(folder: Path, listed: Listed, schema: Schema, verify: bool = 
     path = folder / listed.file
     if not _OURS.fullmatch(listed.file):
         raise SegmentError("expected a segment of this folder", str(path))
-    if path.is_symlink():
-        raise SegmentError(f"expected a segment: {why(OSError(errno.ELOOP, ''))}", str(path))
+    refuse_link(path)
     if sums_of(path) != listed.sums:
         raise SegmentError("this is damaged, or another segment than the one listed", str(path))
     segment = open_segment(path, schema, verify=verify)
