@@ -37,6 +37,7 @@ from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
+from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
 
 __all__ = ["Engine", "Receipt"]
@@ -216,14 +217,17 @@ class Engine:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
         self._registry.check()
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, mode: int | None = None) -> None:
         """Write the schema, all subscriptions in their order and what `observe` learned, atomically: the adaptive
         engine to a folder of segments, the others to one file with the name of their algorithm.
+
+        Both are their owner's alone, unless `mode` says otherwise, as 0o750 does: files have it without the right to
+        enter.
 
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        self._registry.save(_checked_path(path))
+        self._registry.save(_checked_path(path), checked_mode(mode))
 
     @classmethod
     def open(
@@ -233,12 +237,15 @@ class Engine:
         schema: Schema | None = None,
         create: bool = False,
         verify: bool = True,
+        mode: int | None = None,
         **options: Any,
     ) -> Engine:
         """The engine kept there; `options` override, e.g. `algorithm=`.
 
         A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
+        A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
+        that exists, it is changed. A folder that may not be written to opens for reading.
         `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
         subscriptions are read into memory, and what is written later is not kept.
         """
@@ -254,21 +261,20 @@ class Engine:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(path, schema, create, verify, options)
+            return cls._open_folder(path, verify, options, schema=schema, create=create, mode=checked_mode(mode))
         else:
-            with cls._open_folder(path, schema, False, verify, {}) as engine:
+            with cls._open_folder(path, verify, {}, schema=schema) as engine:
                 kept = Saved(engine.schema, algorithm, engine._registry.items())
         engine = cls(kept.schema, **options)
         engine.subscribe_many(kept.subscriptions)
         return engine
 
     @classmethod
-    def _open_folder(
-        cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
-    ) -> Engine:
+    def _open_folder(cls, path: Path, verify: bool, options: dict[str, Any], **how: Any) -> Engine:
+        """`how` goes to the `Folder`, `options` to the engine."""
         from tamis.segments.keep.folder import Folder
 
-        folder = Folder(path, schema, create=create)
+        folder = Folder(path, **how)
         try:
             return cls(folder.schema, **options, folder=folder, verify=verify)
         except BaseException:
