@@ -37,6 +37,7 @@ from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
 from tamis.store.saved import Saved, read_saved
+from tamis.store.verify import checked_verify
 
 __all__ = ["Engine", "Receipt"]
 
@@ -220,19 +221,21 @@ class Engine:
         *,
         schema: Schema | None = None,
         create: bool = False,
-        verify: bool = True,
+        verify: str = "full",
         **options: Any,
     ) -> Engine:
         """The engine kept there; `options` override, e.g. `algorithm=`.
 
         A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
-        `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
-        subscriptions are read into memory, and what is written later is not kept.
+        `verify="full"` looks at the sums and the structure of all segments, "structure" spares the sums, "trusted"
+        spares both: it opens any size in milliseconds, and is for files that nobody else can have written. Under
+        another algorithm than "adaptive" the subscriptions are read into memory, and later writes are not kept.
         """
         algorithm = options.get("algorithm", "adaptive")
         _check_algorithm(algorithm)
         _check_schema(schema)
+        checked_verify(verify)
         path = _checked_path(path)
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
@@ -252,7 +255,7 @@ class Engine:
 
     @classmethod
     def _open_folder(
-        cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
+        cls, path: Path, schema: Schema | None, create: bool, verify: str, options: dict[str, Any]
     ) -> Engine:
         from tamis.segments.keep.folder import Folder
 

@@ -26,7 +26,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import numpy as np
 import xxhash
 
 from tamis.errors import SchemaError, SegmentError
@@ -171,14 +170,12 @@ class Folder:
 
     # -- segments -----------------------------------------------------------------------------------------------
 
-    def segments(self, *, verify: bool = True) -> Iterator[Segment]:
+    def segments(self, *, verify: str = "full") -> Iterator[Segment]:
         for file, sums, dead in self._listed:
             if sums_of(self.path / file) != sums:
                 raise SegmentError("this is damaged, or another segment than the one listed", str(self.path / file))
             segment = open_segment(self.path / file, self.schema, verify=verify)
-            fresh = np.setdiff1d(np.array(dead, np.int64), segment.buried())
-            if len(fresh):
-                segment = segment.bury(fresh)
+            segment = segment.bury_listed(dead, str(self.path / file))
             self._files[segment.index] = file
             yield segment
 
