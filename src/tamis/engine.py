@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch
-from tamis.batches.edge import read_batch, read_events
+from tamis.batches.edge import check_events, read_batch, read_events
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
@@ -39,6 +39,7 @@ from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
 from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
+from tamis.store.verify import checked_verify
 
 __all__ = ["Engine", "Receipt"]
 
@@ -57,16 +58,25 @@ class Engine:
     """Subscriptions in, matches out.
 
     `Engine()` takes any event (an open schema); `Engine(Schema.load("auctions.toml"))` checks events against a
-    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. After an installation the
-    naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
-    environment, waits for the compiler where it is needed instead.
+    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. Of Arrow's tables all
+    offsets and lengths are looked at before anything is read, unless `arrow="trusted"`: then a damaged one may end the
+    process. After an installation the naive matcher answers while the kernels are compiled in another process;
+    `wait=True`, or TAMIS_WAIT=1 in the environment, waits for the compiler where it is needed instead.
     """
 
     def __init__(
-        self, schema: Schema | None = None, *, algorithm: str = "adaptive", wait: bool = False, **options: Any
+        self,
+        schema: Schema | None = None,
+        *,
+        algorithm: str = "adaptive",
+        arrow: str = "checked",
+        wait: bool = False,
+        **options: Any,
     ) -> None:
         _check_algorithm(algorithm)
         _check_schema(schema)
+        _check_arrow_option(arrow)
+        self._strange = arrow == "checked"
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
@@ -129,11 +139,11 @@ class Engine:
         The adaptive engine splits the batch over `threads`.
         """
         _checked_count("threads", threads)
-        return self._registry.match_many(self._batch(events), threads)
+        return self._registry.match_many(self._batch(events, self._strange), threads)
 
     def count_many(self, events: Events) -> npt.NDArray[np.int64]:
         """How many subscriptions each event satisfies, without listing them."""
-        return self._registry.count_many(self._batch(events))
+        return self._registry.count_many(self._batch(events, self._strange))
 
     def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
@@ -143,15 +153,17 @@ class Engine:
         """
         _checked_count("at_once", at_once)
         _checked_count("threads", threads)
+        if self._strange:
+            check_events(events)  # once for all pieces
         pieces = (part for piece in _pieces(events, at_once) for part in self._bounded(piece))
-        return (self.match_many(part, threads=threads) for part in pieces)
+        return (self._registry.match_many(self._batch(part), threads) for part in pieces)
 
     def _bounded(self, piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch) -> Iterator[Events]:
         """The piece, cut further if its answer may be too large."""
         if len(piece) * len(self) <= _MOST_MATCHES:
             yield piece
             return
-        ends = np.cumsum(self.count_many(piece))
+        ends = np.cumsum(self._registry.count_many(self._batch(piece)))
         first = 0
         while first < len(piece):
             before = int(ends[first - 1]) if first else 0
@@ -172,15 +184,15 @@ class Engine:
         read = self.schema.event(event)
         return explain(self.schema, parse(self.expression(id), self.schema), read)
 
-    def _batch(self, events: Events) -> Batch:
-        batch = read_batch(events, self.schema)
+    def _batch(self, events: Events, strange: bool = False) -> Batch:
+        batch = read_batch(events, self.schema, strange=strange)
         if self.schema.open:
             for name, parts in batch.parts.items():
                 self._learn(name, [part.kind for part in parts])
         return batch
 
     def _read_all(self, events: Events) -> list[Event]:
-        read = read_events(events, self.schema)
+        read = read_events(events, self.schema, strange=self._strange)
         self._learn_events(read)
         return read
 
@@ -236,7 +248,7 @@ class Engine:
         *,
         schema: Schema | None = None,
         create: bool = False,
-        verify: bool = True,
+        verify: str = "full",
         mode: int | None = None,
         **options: Any,
     ) -> Engine:
@@ -246,12 +258,14 @@ class Engine:
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
         A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
         that exists, it is changed. A folder that may not be written to opens for reading.
-        `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
-        subscriptions are read into memory, and what is written later is not kept.
+        `verify="full"` looks at the sums and the structure of all segments, "structure" spares the sums, "trusted"
+        spares both: it opens any size in milliseconds, and is for files that nobody else can have written. Under
+        another algorithm than "adaptive" the subscriptions are read into memory, and later writes are not kept.
         """
         algorithm = options.get("algorithm", "adaptive")
         _check_algorithm(algorithm)
         _check_schema(schema)
+        checked_verify(verify)
         path = _checked_path(path)
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
@@ -270,7 +284,7 @@ class Engine:
         return engine
 
     @classmethod
-    def _open_folder(cls, path: Path, verify: bool, options: dict[str, Any], **how: Any) -> Engine:
+    def _open_folder(cls, path: Path, verify: str, options: dict[str, Any], **how: Any) -> Engine:
         """`how` goes to the `Folder`, `options` to the engine."""
         from tamis.segments.keep.folder import Folder
 
@@ -328,6 +342,11 @@ def _check_algorithm(algorithm: object) -> None:
 def _check_schema(schema: object) -> None:
     if schema is not None and not isinstance(schema, Schema):
         raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
+
+
+def _check_arrow_option(arrow: object) -> None:
+    if arrow not in ("checked", "trusted"):
+        raise OptionError(f"expected arrow to be 'checked' or 'trusted', found {show_raw(arrow)}")
 
 
 def _check_option(name: str, found: object, kind: type) -> None:

@@ -47,7 +47,7 @@ class SegmentRegistry:
         statistics: Statistics | None = None,
         tuning: Tuning = DEFAULT,
         folder: Folder | None = None,
-        verify: bool = True,
+        verify: str = "full",
     ) -> None:
         self.schema = schema
         if statistics is None and folder is not None:

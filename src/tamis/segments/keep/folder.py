@@ -31,8 +31,6 @@ from dataclasses import replace as with_other
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from tamis.errors import SegmentError
 from tamis.model import Schema, SubscriptionId
 from tamis.registry.finishing import finish
@@ -210,7 +208,7 @@ class Folder:
 
     # -- segments -----------------------------------------------------------------------------------------------
 
-    def segments(self, *, verify: bool = True) -> Iterator[Segment]:
+    def segments(self, *, verify: str = "full") -> Iterator[Segment]:
         assert self._current is not None
         for listed in self._current.segments:
             segment = listed_segment(self.path, listed, self.schema, verify)
@@ -392,7 +390,7 @@ def written(content: bytes) -> list[tuple[str, SubscriptionId, str]]:
     return [(one[0], one[1], one[2] if len(one) > 2 else "") for one in json.loads(content)]
 
 
-def listed_segment(folder: Path, listed: Listed, schema: Schema, verify: bool = True) -> Segment:
+def listed_segment(folder: Path, listed: Listed, schema: Schema, verify: str = "full") -> Segment:
     """A segment as the list has it: that very file, without the rows that died since."""
     path = folder / listed.file
     if not _OURS.fullmatch(listed.file):
@@ -400,9 +398,7 @@ def listed_segment(folder: Path, listed: Listed, schema: Schema, verify: bool = 
     refuse_link(path)
     if sums_of(path) != listed.sums:
         raise SegmentError("this is damaged, or another segment than the one listed", str(path))
-    segment = open_segment(path, schema, verify=verify)
-    fresh = np.setdiff1d(np.array(listed.dead, np.int64), segment.buried())
-    return segment.bury(fresh) if len(fresh) else segment
+    return open_segment(path, schema, verify=verify).bury_listed(listed.dead, str(path))
 
 
 def _close_all(handles: dict[str, io.FileIO]) -> None:
