@@ -280,7 +280,7 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Regist
     if algorithm != "adaptive":
         make = partial(MATCHERS[algorithm], schema, **options)
         outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
-        return PlainRegistry(schema, algorithm, make(), None if outside else make)
+        return PlainRegistry(schema, algorithm, make(), None if outside else make, algorithm.startswith("sql-"))
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning
     from tamis.segments.keep.folder import Folder

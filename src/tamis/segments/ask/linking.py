@@ -9,7 +9,6 @@ and `doubts.py` looks at it again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence, Set
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from tamis.batches.batch import Batch, Part
 from tamis.errors import LimitError
 from tamis.matchers.naive import MAX_BINDINGS
 from tamis.model import COMPLEMENT, TOTAL, Domain, Finite, Kind, Operator, Schema, Value, compare
+from tamis.model.caching import cached_property
 from tamis.model.orders import PartialOrder
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.truths import FIRST_TRUTH

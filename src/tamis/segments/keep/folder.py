@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import xxhash
 
+from tamis import forks
 from tamis.errors import SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
 from tamis.registry.finishing import finish
@@ -75,6 +76,8 @@ class Folder:
         self._listed: list[_Listed] = []
         self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
         self._handles: dict[str, io.FileIO] = {}
+        self._process = os.getpid()
+        forks.tell(self)
         weakref.finalize(self, _close_all, self._handles)  # an engine that nobody closed lets go when it is collected
         if create or replace:
             self._make()
@@ -99,7 +102,8 @@ class Folder:
             raise SegmentError(f"cannot write here: {min(foreign)!r} is no part of an engine", str(self.path))
 
     def _hold(self) -> None:
-        self._handles["lock"] = self._handle("lock")
+        with forks.opening:
+            self._handles["lock"] = self._handle("lock")
         try:
             fcntl.flock(self._handles["lock"], fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -130,6 +134,21 @@ class Folder:
     @property
     def closed(self) -> bool:
         return not self._handles
+
+    def after_fork(self) -> None:
+        """A child closes its copies of what is open. The lock stays with the process that took it, and goes with it."""
+        _let_go(self._handles)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether another process opened it, of which this one is a child."""
+        return self._process != os.getpid()
+
+    def check_process(self) -> None:
+        """Only the process that opened the folder writes to it: two would each have a log of their own in mind."""
+        if self.foreign:
+            reason = "the engine was opened in another process, which alone may write; open it again in this one"
+            raise SegmentError(reason, str(self.path))
 
     def _handle(self, name: str, flags: int = 0) -> io.FileIO:
         """An open file. As an object it can be closed twice, and is closed if an interrupt leaves it to nobody."""
@@ -184,6 +203,7 @@ class Folder:
 
     def keep(self, segments: Iterable[Segment]) -> None:
         """Write those that are not on disk yet. They count from the next checkpoint on, which then need not do it."""
+        self.check_process()
         for segment in segments:
             if segment.index not in self._files:
                 self._made += 1
@@ -193,6 +213,7 @@ class Folder:
 
     def checkpoint(self, segments: Sequence[Segment], statistics: Statistics | None = None) -> None:
         """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
+        self.check_process()
         self.keep(segments)
         number = self._number + 1
         names = [self._files[segment.index] for segment in segments]
@@ -275,6 +296,7 @@ class Folder:
         before = self.log_bytes
         head = _length_head(len(text), before) + xxhash.xxh3_64_digest(text)
         end = before + _HEAD_BYTES + len(text)
+        self.check_process()
         handle = self._handles["log"].fileno()
         try:
             _write_all(handle, head + text, before)
