@@ -1,4 +1,4 @@
-"""A forked child reads, writes only what is in memory, holds no lock, and waits for nobody; the parent loses nothing."""
+"""A forked child reads, writes what is in memory only, holds no lock, waits for nobody; the parent loses nothing."""
 
 from __future__ import annotations
 
