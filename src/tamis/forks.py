@@ -12,11 +12,12 @@ have state of their own) and the moment in which a folder's lock is taken.
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
 import sys
 import threading
+import weakref
 from typing import Any, Protocol
-from weakref import WeakSet
 
 __all__ = ["Forked", "never_free", "opening", "renewed", "tell"]
 
@@ -36,7 +37,9 @@ class Forked(Protocol):
         if it is interrupted. The thread that forked may be in the midst of a call, and its locks are still its own."""
 
 
-_known: WeakSet[Forked] = WeakSet()
+_known: dict[int, weakref.ref[Forked]] = {}  # no callbacks: an interrupt that comes in one is lost
+_numbers = itertools.count()
+_purge_at = [64]
 _held: list[Any] = []  # between the two sides of a fork
 _registered: list[bool] = []
 
@@ -46,7 +49,12 @@ def tell(one: Forked) -> None:
     if not _registered:
         os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_after_in_child)
         _registered.append(True)
-    _known.add(one)
+    if len(_known) >= _purge_at[0]:
+        for number, told in list(_known.items()):
+            if told() is None:
+                _known.pop(number, None)
+        _purge_at[0] = 2 * len(_known) + 64
+    _known[next(_numbers)] = weakref.ref(one)
 
 
 def renewed(lock: Any) -> Any:
@@ -84,7 +92,7 @@ def _let_go() -> None:
 
 def _after_in_child() -> None:
     late: BaseException | None = None
-    for one in list(_known):
+    for one in [one for told in list(_known.values()) if (one := told()) is not None]:
         for _ in range(_MOST_TIMES):
             try:
                 one.after_fork()

@@ -13,6 +13,7 @@ it, which is seen through once begun (`registry/finishing.py`).
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from tamis.registry.receipts import Receipt
 from tamis.segments import merging
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
+from tamis.segments.errands import Errand
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Mark, Segment, compile_segment
 
@@ -111,7 +113,7 @@ class Subscriptions:
         self._number = 0
         self.applied = 0
         """How many writes took effect: tells a writer that was interrupted whether its own did."""
-        self._merging: threading.Thread | None = None
+        self._merging: Errand | None = None
         self._busy: set[IdIndex] = set()
         self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
         self._begun: tuple[_Change, int] | None = None
@@ -331,11 +333,12 @@ class Subscriptions:
             self._begin_merging(self._segments[run])
 
     def _begin_merging(self, segments: tuple[Segment, ...]) -> None:
-        thread = threading.Thread(target=self._merge_apart, args=segments, daemon=True)
+        errand = Errand(lambda: self._merge_apart(errand, segments))
         try:
             self._claim(segments)
-            self._merging = thread
-            thread.start()
+            self._merging = errand
+            if not errand.start():
+                self._call_off(segments)  # there will be threads another time
         except BaseException:
             finish(self._call_off, segments)  # should the thread run all the same, it finds that it is not wanted
             raise
@@ -345,16 +348,19 @@ class Subscriptions:
         self._busy.difference_update(segment.index for segment in claimed)
 
     def _merge(self, *segments: Segment, statistics: Statistics | None = None) -> Segment:
-        return merging.merge(segments, partial(self._compile, statistics=statistics))
+        compile = self._compile if statistics is None else partial(self._compile, statistics=statistics)
+        return merging.merge(segments, compile)
 
-    def _merge_apart(self, *claimed: Segment) -> None:
+    def _merge_apart(self, errand: Errand, claimed: tuple[Segment, ...]) -> None:
         with self._lock:
-            if self._merging is not threading.current_thread():
+            if self._merging is not errand:
                 return
         done = False
         try:
             self._renew(claimed)
             done = True
+        except BaseException:  # noqa: BLE001 - told as the error of any thread is
+            threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), None]))
         finally:
             with self._lock:
                 self._merging = None
@@ -414,10 +420,10 @@ class Subscriptions:
         """Wait until no merge is under way."""
         while True:
             with self._lock:
-                thread = self._merging
-            if thread is None:
+                errand = self._merging
+            if errand is None:
                 return
-            thread.join()
+            errand.wait()
 
 
 class Rejected(Exception):

@@ -13,8 +13,8 @@ from tamis.kernels.segments.blocks import Events, scratch_for
 from tamis.kernels.segments.finding import FEW, Finds, Target, find, list_found
 from tamis.kernels.segments.rows import SPILL
 from tamis.segments.ask.buffers import answer_buffer
-from tamis.segments.ask.side_by_side import side_by_side
 from tamis.segments.compile.layout import Layout
+from tamis.segments.errands import side_by_side
 
 __all__ = ["Work", "count_matches", "list_matches"]
 
