@@ -312,7 +312,8 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: boo
     if algorithm != "adaptive":
         make = partial(MATCHERS[algorithm], schema, **options)
         outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
-        return PlainRegistry(schema, algorithm, make(), None if outside else make)
+        connected = algorithm.startswith("sql-")
+        return PlainRegistry(schema, algorithm, make(), None if outside else make, connected)
     from tamis.kernels.warmth import is_warm
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning

@@ -41,6 +41,7 @@ CALLS: dict[str, Call] = {
     "unsubscribe from a segment": lambda engine: engine.unsubscribe(4),
     "unsubscribe from the delta": lambda engine: engine.unsubscribe(32),
     "subscribe_many": lambda engine: engine.subscribe_many(BATCH),
+    "observe": lambda engine: engine.observe(EVENTS),
 }
 DURABLE_CALLS: dict[str, Call] = CALLS | {
     "subscribe_many, past the log": lambda engine: engine.subscribe_many(LARGE_BATCH),
@@ -57,11 +58,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registries, "_LONG_LOG", 30)
 
 
-State = tuple[list[tuple[object, str]], list[list[str]]]
+State = tuple[list[tuple[object, str]], list[list[str]], object]
 
 
 def state(engine: Engine) -> State:
-    return engine._registry.items(), [sorted(map(str, found)) for found in engine.match_many(EVENTS)]
+    found = [sorted(map(str, found)) for found in engine.match_many(EVENTS)]
+    return engine._registry.items(), found, known(engine)
+
+
+def known(engine: Engine) -> object:
+    """What the engine learned of events, and would compile by."""
+    subscriptions = getattr(engine._registry, "subscriptions", None)
+    return subscriptions.statistics.to_json() if subscriptions and subscriptions.statistics else None
 
 
 def fill(engine: Engine) -> Engine:
@@ -124,11 +132,11 @@ class Trials:
         if open_still and not self._write(engine, interrupt.possible):
             return f"{where}: another thread waits for ever"
         if self.path is not None:
-            held = engine._registry.items()
+            held = engine._registry.items(), known(engine)
             leave(engine)
             with Engine.open(self.path) as opened:
                 opened.check()
-                if opened._registry.items() != held:
+                if (opened._registry.items(), known(opened)) != held:
                     return f"{where}: the folder differs from memory"
         return None
 

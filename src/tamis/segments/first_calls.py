@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis import forks
 from tamis.batches.batch import Batch
 from tamis.kernels import warmth
 from tamis.matchers.naive import Naive
@@ -54,6 +55,10 @@ class FirstCalls:
         self._lock = threading.RLock()  # whoever writes, or changes from one to the other
         self._next_look = 0.0
         begin_compiling()
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        self._lock = forks.renewed(self._lock)
 
     def _registry(self, work: int = 0) -> Registry:
         """Whoever answers a call that costs the oracle so much `work`."""
@@ -140,8 +145,8 @@ class FirstCalls:
     def check(self) -> None:
         self._registry().check()
 
-    def save(self, path: Path) -> None:
-        self._registry(_MOST_WORK + 1).save(path)
+    def save(self, path: Path, mode: int | None = None) -> None:
+        self._registry(_MOST_WORK + 1).save(path, mode)
 
     def close(self) -> None:
         self._registry().close()

@@ -8,7 +8,6 @@ finds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import pyarrow as pa
 
 from tamis.errors import LanguageError, LimitError, SegmentError
 from tamis.model import Schema, SubscriptionId
+from tamis.model.caching import cached_property
 from tamis.segments.compile.layout import Layout, build_layout, living_bits
 from tamis.segments.compile.reading import read_texts
 from tamis.segments.compile.statistics import Statistics

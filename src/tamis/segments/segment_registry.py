@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis import forks
 from tamis.batches.batch import Batch
 from tamis.errors import SegmentError, UnknownSubscription
 from tamis.kernels.numbering import sorted_hashes
@@ -66,6 +67,10 @@ class SegmentRegistry:
             for records in folder.replay():
                 self._replay(records)
             self._folder = folder
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        self._checkpointing, self._writing = forks.renewed(self._checkpointing), forks.renewed(self._writing)
 
     def _replay(self, records: list[tuple[str, SubscriptionId, str]]) -> None:
         self._logged += len(records)
@@ -97,6 +102,7 @@ class SegmentRegistry:
 
     def _open_folder(self) -> Folder:
         assert self._folder is not None
+        self._folder.check_process()
         if self._folder.closed:
             raise SegmentError("the engine was closed; open it again to write", str(self._folder.path))
         if self._folder.read_only:
@@ -124,7 +130,7 @@ class SegmentRegistry:
     def save(self, path: Path, mode: int | None = None) -> None:
         """Write everything to a folder; what was there before stays until the new is whole."""
         kept = self._folder
-        if kept is not None and not kept.closed and path.exists() and path.samefile(kept.path):
+        if kept is not None and (kept.foreign or not kept.closed) and path.exists() and path.samefile(kept.path):
             self.checkpoint()
             return
         folder = Folder(path, self.schema, replace=True, mode=mode)
@@ -191,20 +197,24 @@ class SegmentRegistry:
         return receipt
 
     def _install_many(self, prepared: Prepared) -> Receipt:
-        """Past the log, straight into segment files; undone if they cannot be written."""
-        assert self._folder is not None
+        """Past the log, straight into segment files."""
         with self._checkpointing:
             self._open_folder().keep([prepared.compiled.segment])
-            with self._writing:
-                before, number = self.subscriptions.snapshot(), self._open_folder().number
-                try:
-                    receipt = self.subscriptions.install(prepared)
-                    self.checkpoint()
-                except BaseException:
-                    if self._folder.number == number:
-                        finish(self.subscriptions.restore, before)
-                    raise
-        return receipt
+            return self._checkpointed(self.subscriptions.install, prepared)
+
+    def _checkpointed(self, apply: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+        """A change that no log has: undone if it cannot be put in the list of segments. Nobody else checkpoints."""
+        with self._writing:
+            folder = self._open_folder()
+            before, number = self.subscriptions.snapshot(), folder.number
+            try:
+                found = apply(*arguments)
+                self.checkpoint()
+            except BaseException:
+                if folder.number == number:
+                    finish(self.subscriptions.restore, before)
+                raise
+        return found
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._writing:
@@ -227,9 +237,16 @@ class SegmentRegistry:
 
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""
-        self.subscriptions.use_statistics(observe(events))
-        if self._folder is not None and not self._folder.closed and not self._folder.read_only:
-            self.checkpoint()
+        statistics = observe(events)
+        kept = self._folder
+        if kept is None or kept.read_only or (kept.closed and not kept.foreign):
+            with self.subscriptions.recompiled(statistics) as renewed:
+                self.subscriptions.exchange(renewed, statistics)
+            return
+        folder = self._open_folder()
+        with self.subscriptions.recompiled(statistics) as renewed, self._checkpointing:
+            folder.keep([new for _, new in renewed])
+            self._checkpointed(self.subscriptions.exchange, renewed, statistics)
 
     def text(self, id: SubscriptionId) -> str:
         return self.subscriptions.text(id)

@@ -31,6 +31,7 @@ from dataclasses import replace as with_other
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from tamis import forks
 from tamis.errors import SegmentError
 from tamis.model import Schema, SubscriptionId
 from tamis.registry.finishing import finish
@@ -102,6 +103,8 @@ class Folder:
         self._made = 0
         self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
         self._handles: dict[str, io.FileIO] = {}
+        self._process = os.getpid()
+        forks.tell(self)
         weakref.finalize(self, _close_all, self._handles)  # an engine that nobody closed lets go when it is collected
         if (create or replace) and not read_only:
             self._make()
@@ -132,8 +135,8 @@ class Folder:
     def _hold(self, *, needed: bool) -> None:
         """Take the lock; who may not is a reader, unless there is something to be made."""
         try:
-            lock = open_file(self.path / "lock", os.O_RDWR | os.O_CREAT, self._mode)
-            self._handles["lock"] = lock
+            with forks.opening:
+                lock = self._handles["lock"] = open_file(self.path / "lock", os.O_RDWR | os.O_CREAT, self._mode)
             if not os.access(self.path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         except OSError as error:
@@ -202,6 +205,21 @@ class Folder:
             return error
         return SegmentError(f"cannot write here: {why(error)}", str(path))
 
+    def after_fork(self) -> None:
+        """A child closes its copies of what is open. The lock stays with the process that took it, and goes with it."""
+        _let_go(self._handles)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether another process opened it, of which this one is a child."""
+        return self._process != os.getpid()
+
+    def check_process(self) -> None:
+        """Only the process that opened the folder writes to it: two would each have a log of their own in mind."""
+        if self.foreign:
+            reason = "the engine was opened in another process, which alone may write; open it again in this one"
+            raise SegmentError(reason, str(self.path))
+
     def _highest_number(self) -> int:
         names = (_OURS.fullmatch(path.name) for path in self.path.iterdir())
         return max((int(name[1] or name[2]) for name in names if name and (name[1] or name[2])), default=0)
@@ -217,6 +235,7 @@ class Folder:
 
     def keep(self, segments: Iterable[Segment]) -> None:
         """Write those that are not on disk yet. They count from the next checkpoint on, which then need not do it."""
+        self.check_process()
         for segment in segments:
             if segment.index not in self._files:
                 self._made += 1
@@ -229,6 +248,7 @@ class Folder:
     def checkpoint(self, segments: Sequence[Segment], statistics: Statistics | None = None) -> None:
         """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
         first = self._current is None
+        self.check_process()
         self.keep(segments)
         names = [self._files[segment.index] for segment in segments]
         listed = [
@@ -324,6 +344,7 @@ class Folder:
     def append(self, records: Iterable[Record]) -> None:
         """Put records in the log as one: after a crash all of them are there or none is."""
         assert self._log is not None
+        self.check_process()
         content = json.dumps(list(records), ensure_ascii=False).encode()
         try:
             self._log.append(content)

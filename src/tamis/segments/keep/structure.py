@@ -12,7 +12,6 @@ rule is in no file (`expected`), and a file with such an array is not opened. St
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ import pyarrow.compute as pc
 from tamis.kernels.segments.blocks import MEMBERS, WORDS
 from tamis.kernels.segments.checking import Index, count_listed, never_falls
 from tamis.model import Kind
+from tamis.model.caching import cached_property
 from tamis.model.values import exact
 from tamis.segments.compile.layout import MOST_LAYERS
 

@@ -17,13 +17,13 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import xxhash
 
 from tamis.errors import OptionError, SchemaError, SegmentError, WriteConflict
 from tamis.model import Schema
+from tamis.model.caching import cached_property
 from tamis.segments.compile.statistics import Statistics
 from tamis.spark.versions.storage import Storage
 from tamis.store.atomic import PRIVATE
