@@ -109,16 +109,20 @@ def test_a_folder_can_be_opened_when_its_holder_was_killed_and_a_child_lives(tmp
 
     pid = os.fork()
     if not pid:
-        hold()
+        try:
+            hold()
+        finally:
+            os._exit(1)
+    os.close(told[1])
     grandchild = int.from_bytes(os.read(told[0], 4), "little")
+    assert grandchild
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
     with Engine.open(tmp_path / "engine") as opened:
         assert len(opened) == len(TEXTS)
     os.kill(grandchild, signal.SIGKILL)
-    for end in told:
-        os.close(end)
+    os.close(told[0])
 
 
 def test_what_a_child_closes_or_leaves_to_the_collector_stays_whole(tmp_path: Path) -> None:
