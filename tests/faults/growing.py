@@ -27,6 +27,7 @@ Raw = dict[str, Any]
 MODULUS = 2**61 - 1
 """Python hashes the multiples of it as 0."""
 STEPS = (1, 2, 4, 8, 16)
+MOST_FIELDS = 5_000
 ROOM = 1 << 20
 """Bytes that an engine may need whatever comes."""
 
@@ -51,12 +52,13 @@ class Door(NamedTuple):
 
     ask: Callable[[Any], object]
     prepared: Callable[[Any], Any] = lambda one: one
+    copies: int = 1
 
 
 def cost_of(growing: Growing, door: Door, tries: int = 3) -> Cost:
     """How the cost grows. An input that is refused must be refused as cheaply as others are taken."""
     made = [growing.make(growing.base * step) for step in STEPS]
-    size = max(_size(made[2]), 1)
+    size = max(_size(made[2]) * door.copies, 1)
     run, inputs = door.ask, [door.prepared(one) for one in made]
     best = [math.inf] * len(inputs)
     gc.collect()
@@ -179,7 +181,10 @@ def engine_of(schema: Schema, algorithm: str = "adaptive") -> Engine:
 
 
 def _table(raw: Raw) -> pa.Table | Raw:
-    """Arrow has no numbers past its own, nor names that are objects and nothing else."""
+    """Arrow has no numbers past its own, nor names that are objects and nothing else; and it takes the square of a
+    struct's fields to read a row of it, whoever declared so many."""
+    if any(isinstance(one, dict) and len(one) > MOST_FIELDS for one in raw.values()):
+        return raw
     try:
         return pa.Table.from_pylist([raw])
     except (pa.ArrowException, OverflowError):
@@ -212,7 +217,7 @@ def doors() -> dict[str, Door]:
         "a mapping, closed schema": Door(strict.match),
         "a list of mappings": Door(lambda raw: adaptive.match_many([raw])),
         "counted": Door(lambda raw: adaptive.count_many([raw])),
-        "ten at once": Door(lambda raw: adaptive.match_many([raw] * 10)),
+        "ten at once": Door(lambda raw: adaptive.match_many([raw] * 10), copies=10),
         "Arrow": Door(lambda one: adaptive.match_many([one] if isinstance(one, dict) else one), _table),
         "JSON lines": Door(lambda text: ask(read_batch((one for _, one in read_lines(text)), OPEN)), _line),
         "JSON in Spark": Door(lambda column: ask(_in_spark(column)), lambda raw: pa.array([_line(raw)])),
@@ -242,9 +247,9 @@ EXPRESSIONS: dict[str, Growing] = {
     "differs and differs": Growing(lambda size: _joined("and", (f"x != {at}" for at in range(size))), 100),
     "contains and contains": Growing(lambda size: _joined("and", (f"s contains 't{at}'" for at in range(size))), 60),
     "lacks and lacks": Growing(lambda size: _joined("and", (f"s not contains 't{at}'" for at in range(size))), 60),
-    "attributes": Growing(lambda size: _joined("and", (f"a{at} = 1" for at in range(size))), 80),
+    "attributes": Growing(lambda size: _joined("and", (f"a{at} = 1" for at in range(size))), 200),
     "prefixes": Growing(lambda size: _joined("and", (f"s not starts with 't{at}'" for at in range(size))), 60),
-    "suffixes": Growing(lambda size: _joined("and", (f"s not ends with 't{at}'" for at in range(size))), 60),
+    "suffixes": Growing(lambda size: _joined("and", (f"s not ends with 't{at}'" for at in range(size))), 100),
     "or and or": Growing(lambda size: _joined("or", (f"x = {at} and y < {at}" for at in range(size))), 10),
     "or under and": Growing(lambda size: _joined("and", (f"(x = {at} or y = {at})" for at in range(size))), 60),
     "not and not": Growing(lambda size: "not " * size + "x = 1", 300),
@@ -303,7 +308,7 @@ def read_subscriptions(texts: list[str]) -> object:
 
 SETS: dict[str, Growing] = {
     "constants": Growing(lambda size: [f"x = {at}" for at in range(size)], 800, 400.0),
-    "constants of one hash": Growing(lambda size: [f"x = {MODULUS * at}" for at in range(size)], 80, 400.0),
+    "constants of one hash": Growing(lambda size: [f"x = {MODULUS * at}" for at in range(size)], 500, 400.0),
     "attributes": Growing(lambda size: [f"a{at} = 1" for at in range(size)], 30, 4_000.0),
     "suffixes": Growing(lambda size: [f"s ends with 't{at}'" for at in range(size)], 50, 400.0),
     "links": Growing(lambda size: [f"x > @y and x < {at}" for at in range(size)], 40, 400.0),
