@@ -26,6 +26,7 @@ _COMMANDS = {
     "schema": "check, infer or extend a schema",
     "check": "look at all that is kept in a folder, a file or an index",
     "repair": "copy what is whole of something damaged",
+    "warm": "compile the inner loops now, not at the first call",
 }
 """Name → the line in `tamis --help`; the module of that name has `configure(parser)` and `run(arguments)`."""
 
