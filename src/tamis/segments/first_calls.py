@@ -140,8 +140,8 @@ class FirstCalls:
     def check(self) -> None:
         self._registry().check()
 
-    def save(self, path: Path) -> None:
-        self._registry(_MOST_WORK + 1).save(path)
+    def save(self, path: Path, mode: int | None = None) -> None:
+        self._registry(_MOST_WORK + 1).save(path, mode)
 
     def close(self) -> None:
         self._registry().close()
