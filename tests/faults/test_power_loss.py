@@ -177,10 +177,10 @@ def test_after_a_call_that_fails_or_is_the_last_nothing_is_lost_and_nothing_come
 ) -> None:
     trials = Trials(tmp_path)
     count = trials.record(SCRIPT)[0].count
-    with_a_fault(trials, SCRIPT, kind, trials.draw.sample(range(1, count + 1), 8))
+    with_a_fault(trials, SCRIPT, kind, trials.draw.sample(range(1, count + 1), 6))
 
     assert not trials.wrong, trials.report()
-    assert trials.tried > 60
+    assert trials.tried > 40
 
 
 APPEND = [*SCRIPT[:2], ("checkpoint", None), *SCRIPT[1:4]]

@@ -184,6 +184,7 @@ def as_nobody(path: Path) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # the child of a fork may find locks taken; this one does not
 def test_who_has_no_right_to_write_reads(path: Path) -> None:
     with Engine.open(path, mode=0o755) as engine:
         engine.match({"v": 28})  # kernels are loaded, whoever may read them later
