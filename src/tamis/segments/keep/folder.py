@@ -33,7 +33,7 @@ from tamis.model import Schema, SubscriptionId
 from tamis.registry.finishing import finish
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.ids import IdIndex
-from tamis.segments.keep.segment_file import open_segment, save_segment, sums_of
+from tamis.segments.keep.segment_file import open_listed, save_segment, sums_of
 from tamis.segments.segment import Segment
 from tamis.store.atomic import from_the_system, sync_folder, why, write_atomically
 
@@ -155,7 +155,16 @@ class Folder:
             known = found.get("statistics")
             self.statistics = Statistics.from_json(known) if known is not None else None
             self.schema = Schema.loads(found["schema"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            KeyError,
+            OSError,
+            RecursionError,
+            SchemaError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
 
     def _write_current(self, number: int, listed: list[_Listed], statistics: Statistics | None) -> None:
@@ -171,12 +180,9 @@ class Folder:
     # -- segments -----------------------------------------------------------------------------------------------
 
     def segments(self, *, verify: str = "full") -> Iterator[Segment]:
-        for file, sums, dead in self._listed:
-            if sums_of(self.path / file) != sums:
-                raise SegmentError("this is damaged, or another segment than the one listed", str(self.path / file))
-            segment = open_segment(self.path / file, self.schema, verify=verify)
-            segment = segment.bury_listed(dead, str(self.path / file))
-            self._files[segment.index] = file
+        for listed in self._listed:
+            segment = open_listed(self.path, listed, self.schema, verify=verify)
+            self._files[segment.index] = listed.file
             yield segment
 
     def keep(self, segments: Iterable[Segment]) -> None:
