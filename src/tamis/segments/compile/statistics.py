@@ -72,7 +72,7 @@ def _share(found: Any) -> float:
     return float(found)
 
 
-_DATA: dict[Kind, tuple[type, ...]] = {Kind.STRING: (str,), Kind.NUMBER: (int, float)}
+_DATA: dict[Kind, tuple[type, ...]] = {Kind.STRING: (str,), Kind.NUMBER: (int, float), Kind.BOOLEAN: (bool, int)}
 
 
 def _value_of(kind: Any, data: Any) -> Value:
