@@ -115,6 +115,7 @@ def wrong(found: Counter[str]) -> list[str]:
 
 def main(kinds: Mapping[str, Callable[[], Trial]]) -> None:
     """For scripts of trials: `python -m tests.faults.<script> <kind> <first seed> <how many>`."""
+    os.environ["TAMIS_WAIT"] = "1"  # the adaptive engine is tried, from the first call on
     kind, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     print(json.dumps(list(outcomes(kinds[kind](), first, count))))
 

@@ -1,10 +1,9 @@
 """Arrow's arrays as strangers hand them over: is memory what the array says it is?
 
 An array is a few addresses and numbers that nobody has looked at: an offset past the end of its buffer is read all the
-same, and ends in foreign memory or with a signal. Arrow's own full validation finds all of these. It passes over three
-things, which are looked at here: a count of nulls that says "none" over a bitmap with nulls in it (readers would
-disagree on which values there are), rows that take no memory at all, and values that take little but are written out
-many times.
+same, and ends in foreign memory or with a signal. Arrow's own full validation finds all of these. It passes over two
+things, which are looked at here: rows that take no memory at all, and values that take little but are written out many
+times.
 
 Bytes that are not UTF-8 lie where they should: they are the business of whoever reads the row.
 """
@@ -32,7 +31,6 @@ _WITHOUT_BYTES = 1 << 20
 """Events that need not take any memory; of more, each takes a bit."""
 
 _types = pa.types
-_NO_BITMAP = (pa.null().id, pa.run_end_encoded(pa.int16(), pa.null()).id, pa.dense_union([]).id, pa.sparse_union([]).id)
 
 
 def check_arrow(events: Arrow) -> bool:
@@ -107,7 +105,7 @@ def _check(array: pa.Array) -> bool:
             raise error
         plain.validate(full=True)
         text = False
-    _check_nodes(array)
+    _check_lists(array)
     return text
 
 
@@ -130,26 +128,12 @@ _LISTS = ((_types.is_list, pa.list_), (_types.is_large_list, pa.large_list))
 # -- what Arrow passes over ---------------------------------------------------------------------------------------
 
 
-def _check_nodes(array: pa.Array) -> None:
-    """No bitmap has nulls under a count of none, no lists share values; not in an array inside of this one either."""
-    for node in _nodes(array):
-        if node.type.id not in _NO_BITMAP and node.null_count == 0:
-            bitmap = node.buffers()[0]
-            if bitmap is not None and len(node) and not _all_ones(bitmap, node.offset, len(node)):
-                raise pa.ArrowInvalid("it has nulls, and says it has none")
+def _check_lists(array: pa.Array) -> None:
+    """No lists share values, in the array or in one inside of it."""
+    for node in _nodes(array) if array.type not in _FLAT else ():
         views = _types.is_list_view(node.type) or _types.is_large_list_view(node.type)
         if views and int(node.sizes.to_numpy().sum()) > len(node.values):
             raise pa.ArrowInvalid("its lists share values; cast it to plain lists")
-
-
-def _all_ones(bitmap: pa.Buffer, offset: int, length: int) -> bool:
-    first, last = offset // 8, -(-(offset + length) // 8)
-    bits = np.frombuffer(bitmap, np.uint8, last - first, first)
-    edges = np.unpackbits(bits[[0, -1]], bitorder="little")
-    if last - first == 1:
-        return bool(edges[offset % 8 : offset % 8 + length].all())
-    left = (offset + length) % 8 or 8
-    return bool(edges[offset % 8 : 8].all() and edges[8 : 8 + left].all() and (bits[1:-1] == 0xFF).all())
 
 
 def _nodes(array: pa.Array) -> Iterator[pa.Array]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tamis.errors import SegmentError, UnknownSubscription
 from tamis.segments.keep.current import NAME, Current, read_current
-from tamis.segments.keep.folder import Folder, listed_segment, log_bytes, written
+from tamis.segments.keep.folder import Folder, log_bytes, written
 from tamis.segments.keep.log import read_log, salvage
+from tamis.segments.keep.segment_file import open_listed
 from tamis.segments.segment_registry import SegmentRegistry
 from tamis.store.findings import Findings
 
@@ -32,7 +33,7 @@ def check_folder(path: Path) -> Findings:
 def _check_files(path: Path, current: Current, found: Findings) -> None:
     for listed in current.segments:
         with found.looking(path / listed.file):
-            segment = listed_segment(path, listed, current.schema)
+            segment = open_listed(path, listed, current.schema)
             segment.check()
             found.notes.append(f"{path / listed.file}: {len(segment):,} subscriptions, {len(segment.buried()):,} dead")
     with found.looking(path / current.log):
@@ -67,7 +68,7 @@ def repair_folder(path: Path, to: Path) -> Findings:
     registry = SegmentRegistry(current.schema, current.statistics)
     for listed in current.segments:
         with found.looking(path / listed.file):
-            segment = listed_segment(path, listed, current.schema)
+            segment = open_listed(path, listed, current.schema)
             segment.check()
             registry.subscriptions.adopt(segment)
     _repeat(path, current, registry, found)

@@ -68,7 +68,7 @@ def read_current(folder: Path) -> Current:
         )
     except OSError as error:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {why(error)}", str(path)) from None
-    except (ValueError, KeyError, TypeError, RecursionError, SchemaError) as error:
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
 
 

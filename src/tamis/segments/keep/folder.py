@@ -39,7 +39,7 @@ from tamis.segments.compile.statistics import Statistics
 from tamis.segments.ids import IdIndex
 from tamis.segments.keep.current import NAME, Current, Listed, listed_number, read_current, write_current
 from tamis.segments.keep.log import Found, Log, new_generation, read_log
-from tamis.segments.keep.segment_file import open_segment, save_segment, sums_of
+from tamis.segments.keep.segment_file import open_listed, save_segment, sums_of
 from tamis.segments.segment import Segment
 from tamis.store.atomic import (
     PRIVATE,
@@ -47,13 +47,12 @@ from tamis.store.atomic import (
     from_the_system,
     open_file,
     read_file,
-    refuse_link,
     sync_folder,
     why,
     write_atomically,
 )
 
-__all__ = ["Dropped", "Folder", "Record", "is_folder", "listed_segment", "log_bytes", "written"]
+__all__ = ["Dropped", "Folder", "Record", "is_folder", "log_bytes", "written"]
 
 Record = list[Any]
 """["s", id, text] or ["u", id]."""
@@ -229,7 +228,7 @@ class Folder:
     def segments(self, *, verify: str = "full") -> Iterator[Segment]:
         assert self._current is not None
         for listed in self._current.segments:
-            segment = listed_segment(self.path, listed, self.schema, verify)
+            segment = open_listed(self.path, listed, self.schema, verify=verify)
             self._files[segment.index] = listed.file
             yield segment
 
@@ -409,17 +408,6 @@ def log_bytes(folder: Path, current: Current) -> bytes:
 def written(content: bytes) -> list[tuple[str, SubscriptionId, str]]:
     """What a record says: verb, id and text of each of its parts."""
     return [(one[0], one[1], one[2] if len(one) > 2 else "") for one in json.loads(content)]
-
-
-def listed_segment(folder: Path, listed: Listed, schema: Schema, verify: str = "full") -> Segment:
-    """A segment as the list has it: that very file, without the rows that died since."""
-    path = folder / listed.file
-    if not _OURS.fullmatch(listed.file):
-        raise SegmentError("expected a segment of this folder", str(path))
-    refuse_link(path)
-    if sums_of(path) != listed.sums:
-        raise SegmentError("this is damaged, or another segment than the one listed", str(path))
-    return open_segment(path, schema, verify=verify).bury_listed(listed.dead, str(path))
 
 
 def _close_all(handles: dict[str, io.FileIO]) -> None:

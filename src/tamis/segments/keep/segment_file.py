@@ -15,6 +15,7 @@ them. Files are written to a temporary name, synced, renamed; nobody changes one
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from tamis.kernels.segments.rows import Places
 from tamis.language import parse, print_predicate
 from tamis.model import Finite, Kind, Schema
 from tamis.model.regions import has_truth
+from tamis.model.values import show_raw
 from tamis.segments.compile.codes import AttributeCodes, Dictionary
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.layout import Home, Layout
@@ -39,16 +41,17 @@ from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.keep.header import arrays_of, check_attributes, check_header
 from tamis.segments.keep.structure import Broken, check_arrays, exact_numbers, expected, strings_at
 from tamis.segments.segment import Segment
-from tamis.store.atomic import why, write_atomically
+from tamis.store.atomic import refuse_link, why, write_atomically
 from tamis.store.verify import checked_verify
 
-__all__ = ["fingerprint", "open_segment", "save_segment", "sums_of"]
+__all__ = ["fingerprint", "open_listed", "open_segment", "save_segment", "sums_of"]
 
 _MAGIC = b"TAMSEG\0"
 _VERSION = 3
 _PREFIX_BYTES = 32
 _ALIGN = 64
 _MOST_CODES = 2**31 - 1
+_NAME = re.compile(r"segment-[0-9]+-[0-9]+\.seg")
 
 Array = npt.NDArray[Any]
 Content = npt.NDArray[np.uint8]
@@ -170,6 +173,17 @@ def open_segment(path: Path, schema: Schema, *, verify: str = "full") -> Segment
         return _build(header, arrays, schema)
     except (Broken, LanguageError, LimitError) as error:
         raise SegmentError(f"expected a segment, found one that cannot be read: {error}", str(path)) from None
+
+
+def open_listed(folder: Path, listed: tuple[Any, Any, Any], schema: Schema, *, verify: str = "full") -> Segment:
+    """The segment of a folder that a list names, with its sums and those that died since; the list may say anything."""
+    file, sums, dead = listed
+    if not isinstance(file, str) or not _NAME.fullmatch(file):
+        raise SegmentError(f"expected the name of a segment in the list, found {show_raw(file)}", str(folder))
+    refuse_link(folder / file)
+    if sums_of(folder / file) != sums:
+        raise SegmentError("this is damaged, or another segment than the one listed", str(folder / file))
+    return open_segment(folder / file, schema, verify=verify).bury_listed(dead, str(folder / file))
 
 
 def sums_of(path: Path) -> str:
