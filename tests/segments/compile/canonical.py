@@ -186,7 +186,10 @@ def _covers(wider: _Conjunction, other: _Conjunction) -> bool:
     return all(
         any(asked[:2] == one[:2] and _within(one[2], asked[2]) for one in other)
         or (asked[2] == _ANY and _present(asked[0], other))
-        or (asked[1] == "contains" and (asked[0], Role.BOUND, asked[2]) in other)
+        or (
+            asked[1] == "contains"
+            and any(one[:2] == (asked[0], Role.BOUND) and _within(one[2], asked[2]) for one in other)
+        )
         for asked in wider
     )
 

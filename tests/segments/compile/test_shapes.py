@@ -9,7 +9,7 @@ import pytest
 
 from tamis import Schema
 from tamis.errors import LimitError
-from tamis.segments.compile import reading
+from tamis.segments.compile import reading, shapes
 from tamis.segments.compile.reading import read_texts
 from tamis.workloads.ads import Ads
 from tests.segments.compile.canonical import what_it_says, what_the_parser_says
@@ -157,3 +157,32 @@ def test_limits_are_the_parsers() -> None:
     found = read_texts(pa.array(["a = 1", many, long, deep]), Schema(open=True))
 
     assert [(row, type(error)) for row, error in found.rejected] == [(1, LimitError), (2, LimitError), (3, LimitError)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_chunks_say_together_what_the_whole_says(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [
+        *Ads(open=1).subscriptions(200)["expression"].to_pylist(),
+        "price = ",
+        "a = b",
+        "(a = 1 or b = 2) and a = 1",
+    ]
+    schema = Ads(open=1).schema()
+    whole = what_it_says(read_texts(pa.array(texts), schema), schema)
+    monkeypatch.setattr(reading, "CHUNK", size)
+
+    assert what_it_says(read_texts(pa.array(texts), schema), schema) == whole
+
+
+def test_a_shape_is_parsed_once_per_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    parse_syntax = shapes.parse_syntax
+    monkeypatch.setattr(shapes, "parse_syntax", lambda text: asked.append(text) or parse_syntax(text))
+    one, other = Schema(open=True), Schema.loads('[attributes]\na = "string"')
+
+    for number in range(3):
+        read_texts(pa.array([f"a = 'x{number}'", f"a = 'y{number}' and a = 'y{number}'"]), one)
+    refused = read_texts(pa.array(["a = 1"]), other).rejected
+
+    assert asked == ["a = 'x0'", "a = 1"]
+    assert [row for row, _ in refused] == [0]

@@ -6,6 +6,7 @@ not, numbers out of their range. Where the parser would say more than yes or nev
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -90,13 +91,10 @@ class Alike:
             wrong = ~np.isfinite(values) if not isinstance(domain, Integer) else np.ones(len(values), np.bool_)
             self._leave(conjunctions, wrong)
         elif isinstance(domain, Integer):
-            low, high = domain.min, domain.max
-            wrong = np.zeros(len(values), np.bool_)
-            if low is not None:
-                wrong |= np.asarray(values < low, np.bool_)
-            if high is not None:
-                wrong |= np.asarray(values > high, np.bool_)
-            self._leave(conjunctions, wrong)
+            if domain.min is not None and values.min() < domain.min:
+                self._leave(conjunctions, np.asarray(values < domain.min, np.bool_))
+            if domain.max is not None and values.max() > domain.max:
+                self._leave(conjunctions, np.asarray(values > domain.max, np.bool_))
 
     def _fixed(self, predicate: Predicate, conjunctions: Longs) -> list[Piece]:
         return [
@@ -147,19 +145,25 @@ class Alike:
 
     def _holes(self, slot: Slot, domain: Domain, kind: Kind, members: _Members) -> list[Piece]:
         """All values but these: what lies before the first, between any two, and after the last."""
-        conjunctions, values, first = members.conjunctions, members.values, members.first
-        last = np.r_[first[1:], np.ones(min(1, len(first)), np.bool_)]
+        if members.alone:
+            first, inner = members, []
+            sizes, last = np.ones(len(members), np.int64), Bound(members.values, True)
+        else:
+            begins = members.begins
+            ends = np.r_[begins[1:], True]
+            first, sizes = members.take(begins), np.diff(np.r_[np.nonzero(begins)[0], len(begins)])
+            low, high = members.take(~ends), members.take(~begins)
+            inner = [Piece(slot, kind, low.conjunctions, Bound(low.values, True), Bound(high.values, True))]
+            last = Bound(take(members.values, ends), True)
         if isinstance(domain, Integer) and domain.min is not None and domain.max is not None:
-            sizes = np.diff(np.r_[np.nonzero(first)[0], len(first)])
-            self._leave(conjunctions[first], np.asarray(sizes >= domain.max - domain.min + 1, np.bool_))
-        inner_low, inner_high = Bound(take(values, ~last), True), Bound(take(values, ~first), True)
+            self._leave(first.conjunctions, np.asarray(sizes >= domain.max - domain.min + 1, np.bool_))
         found = [
-            Piece(slot, kind, conjunctions[first], None, Bound(take(values, first), True)),
-            Piece(slot, kind, conjunctions[~last], inner_low, inner_high),
-            Piece(slot, kind, conjunctions[last], Bound(take(values, last), True), None),
+            Piece(slot, kind, first.conjunctions, None, Bound(first.values, True)),
+            *inner,
+            Piece(slot, kind, first.conjunctions, last, None),
         ]
         if slot.role == Role.LACKS:
-            found += [Piece(slot, other, conjunctions[first]) for other in Kind if other is not kind]
+            found += [Piece(slot, other, first.conjunctions) for other in Kind if other is not kind]
         return found
 
     def _text(self, slot: Slot, operator: int, members: _Members) -> list[Piece]:
@@ -213,8 +217,8 @@ class Alike:
 
     def _other_names(self, slot: Slot, domain: Finite, members: _Members) -> list[Piece]:
         """The names between these codes."""
-        conjunctions, first = members.conjunctions, members.first
-        last = np.r_[first[1:], np.ones(min(1, len(first)), np.bool_)]
+        conjunctions, first = members.conjunctions, members.begins
+        last = np.r_[first[1:], True]
         low = np.where(first, 1, np.r_[0, members.values[:-1]] + 1)
         size = len(self.pieces.finite(slot.attribute, domain).code)
         lows = np.r_[low, members.values[last] + 1]
@@ -264,21 +268,28 @@ class _Members:
     def __len__(self) -> int:
         return len(self.conjunctions)
 
+    @cached_property
+    def alone(self) -> bool:
+        """Whether each is the only one of its conjunction, and these are in order."""
+        return bool((self.conjunctions[1:] > self.conjunctions[:-1]).all())
+
+    @property
+    def begins(self) -> Mask:
+        """Which are the first of their conjunctions."""
+        return np.r_[True, self.conjunctions[1:] != self.conjunctions[:-1]]
+
+    def take(self, chosen: npt.NDArray[Any]) -> _Members:
+        return _Members(self.conjunctions[chosen], take(self.values, chosen))
+
     def sorted(self) -> _Members:
         """By conjunction, in order, each value once."""
-        if len(self) < 2 or (np.diff(self.conjunctions) > 0).all():
+        if self.alone:
             return self
         rank = ranks(self.values)
         order = np.lexsort((rank, self.conjunctions))
         conjunctions, ranked = self.conjunctions[order], rank[order]
-        fresh = np.r_[True, (np.diff(conjunctions) != 0) | (ranked[1:] != ranked[:-1])]
-        order = order[fresh]
-        return _Members(self.conjunctions[order], take(self.values, order))
-
-    @property
-    def first(self) -> Mask:
-        """Which are the first of their conjunctions."""
-        return np.r_[np.ones(min(1, len(self)), np.bool_), np.diff(self.conjunctions) != 0]
+        fresh = (conjunctions[1:] != conjunctions[:-1]) | (ranked[1:] != ranked[:-1])
+        return self.take(order[np.r_[True, fresh]])
 
 
 def _greater(left: Column, right: Column) -> Mask:

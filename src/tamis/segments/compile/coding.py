@@ -141,8 +141,8 @@ def _attribute_codes(name: str, pieces: list[Piece], schema: Schema) -> Attribut
 
 
 def code_reading(reading: Reading, schema: Schema) -> Coded:
-    """The distinct conjunctions of a reading, in codes."""
-    pieces = list(reading.pieces.all())
+    """The distinct conjunctions of a reading, in codes; its pieces are used up."""
+    pieces = list(reading.pieces.drain())
     columns, slots = columns_of(pieces, reading.pieces.truths(), schema)
     pieces.sort(key=lambda piece: slots[piece.slot])
     intervals, numbers = _sorted_intervals(pieces, slots, columns, reading.dead)

@@ -188,11 +188,49 @@ class Pieces:
         highs.append(end.data if end is not None else None)
 
     def all(self) -> Iterator[Piece]:
-        yield from self._pieces
+        """The pieces; those that chunks of texts have in common are one."""
+        return self._all(self._groups())
+
+    def drain(self) -> Iterator[Piece]:
+        """The same, of which nothing is kept here: the last to ask need not hold them twice."""
+        groups = self._groups()
+        self._pieces = []
+        return self._all(groups)
+
+    def _groups(self) -> dict[_Key, list[Piece]]:
+        groups: dict[_Key, list[Piece]] = defaultdict(list)
+        for piece in self._pieces:
+            open_low, open_high = (None if side is None else side.open for side in (piece.low, piece.high))
+            groups[_Key(piece.slot, piece.kind, open_low, open_high)].append(piece)
+        return groups
+
+    def _all(self, groups: dict[_Key, list[Piece]]) -> Iterator[Piece]:
+        while groups:
+            yield from _joined(groups.pop(next(iter(groups))))
         for key, (numbers, lows, highs) in self._lists.items():
             low = None if key.low is None else Bound(_column(lows, key.kind), key.low)
             high = None if key.high is None else Bound(_column(highs, key.kind), key.high)
             yield Piece(key.slot, key.kind, np.array(numbers, np.int64), low, high)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """One piece of those of one key, if their columns are of one type."""
+    first = pieces[0]
+    sides = [[side for piece in pieces if (side := getattr(piece, name)) is not None] for name in ("low", "high")]
+    if len(pieces) == 1 or any(len({_type(side.values) for side in one}) > 1 for one in sides):
+        return pieces
+    equal = first.low is not None and all(piece.low is piece.high for piece in pieces)
+    low, high = (Bound(_concatenated([side.values for side in one]), one[0].open) if one else None for one in sides)
+    numbers = np.concatenate([piece.conjunctions for piece in pieces])
+    return [Piece(first.slot, first.kind, numbers, low, low if equal else high)]
+
+
+def _type(values: Column) -> object:
+    return values.type if isinstance(values, pa.Array) else values.dtype
+
+
+def _concatenated(columns: list[Column]) -> Column:
+    return pa.concat_arrays(columns) if isinstance(columns[0], pa.Array) else np.concatenate(columns)
 
 
 def _column(values: list[Any], kind: int) -> Column:

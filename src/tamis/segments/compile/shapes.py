@@ -8,7 +8,8 @@ constants show which of them it would not; all else is left to the parser, mista
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from tamis.model import (
 )
 from tamis.model.operators import Needs
 
-__all__ = ["Hole", "Planner"]
+__all__ = ["Example", "Hole", "Planner"]
 
 _CODES = {Operator(word): code for code, word in enumerate(pairing.OPERATORS)}
 _CODES |= {Operator.EQ: _CODES[Operator.IN], Operator.NE: _CODES[Operator.NOT_IN]}
@@ -54,6 +55,14 @@ class Hole(NamedTuple):
     mark: str
 
 
+class Example(NamedTuple):
+    """The text of a unit, and the marks and columns of its constants."""
+
+    text: str
+    marks: list[int]
+    columns: list[int]
+
+
 class _Left(Exception):  # no error: this shape is the parser's
     pass
 
@@ -65,6 +74,21 @@ class _Atom(NamedTuple):
     predicate: Predicate | None = None
 
 
+_Plan = list[list[_Atom]]
+_Kept = dict[bytes, _Plan]
+_KEPT: dict[int, tuple[weakref.ref[Schema], _Kept]] = {}
+_MOST_KEPT = 4096
+
+
+def _kept_for(schema: Schema) -> _Kept:
+    """The plans made with a schema so far: whoever subscribes a few at a time has most of their shapes again."""
+    key = id(schema)  # a schema cannot be hashed
+    found = _KEPT.get(key)
+    if found is None or found[0]() is not schema:
+        found = _KEPT[key] = weakref.ref(schema, lambda _: _KEPT.pop(key, None)), {}
+    return found[1]
+
+
 class Planner:
     """Collects the plans of shapes, the attributes they name and the predicates they have as they stand."""
 
@@ -72,26 +96,31 @@ class Planner:
         self.schema = schema
         self.names: dict[str, int] = {}
         self.predicates: list[Predicate] = []
-        self._ways: list[int] = [0]
-        self._atoms: list[int] = [0]
-        self._columns: tuple[list[int], list[int], list[int]] = ([], [], [])
+        self._kept = _kept_for(schema)
+        self._plans: dict[int, list[list[tuple[int, int, int]]]] = {}
 
-    def skip(self) -> None:
-        """The next shape is none that anybody has."""
-        self._ways.append(len(self._atoms) - 1)
+    def has(self, shape: int) -> bool:
+        """Whether it was added."""
+        return shape in self._plans
 
-    def add(self, text: str, marks: Sequence[int], columns: Sequence[int]) -> None:
-        """The next shape: one of the units that have it, with the marks and columns of its constants."""
-        for way in self._plan(text, marks, columns):
-            for atom in way:
-                self._add_atom(atom)
-            self._atoms.append(len(self._columns[0]))
-        self.skip()
+    def add(self, shape: int, letters: bytes, example: Callable[[], Example]) -> None:
+        """A shape as it is written, and one of the units that have it, asked for if the shape is new."""
+        plan = self._kept.get(letters)
+        if plan is None:
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.clear()
+            plan = self._kept[letters] = self._plan(example())
+        self._plans[shape] = [[self._numbered(atom) for atom in way] for way in plan]
 
-    def plans(self) -> Plans:
-        attributes, codes, holes = self._columns
-        ways, atoms = np.array(self._ways, np.int32), np.array(self._atoms, np.int32)
-        return Plans(ways, atoms, np.array(attributes, np.int32), np.array(codes, np.int8), np.array(holes, np.int32))
+    def plans(self, shapes: int) -> Plans:
+        """The plans of so many shapes; one that was not added has none."""
+        every = [self._plans.get(shape, []) for shape in range(shapes)]
+        ways = [way for plan in every for way in plan]
+        atoms = [atom for way in ways for atom in way]
+        way_starts, atom_starts = (np.cumsum([0, *map(len, lists)], dtype=np.int32) for lists in (every, ways))
+        attributes, codes, holes = zip(*atoms, strict=True) if atoms else ((), (), ())
+        columns = np.array(attributes, np.int32), np.array(codes, np.int8), np.array(holes, np.int32)
+        return Plans(way_starts, atom_starts, *columns)
 
     def links(self) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The two attributes of each predicate that compares two."""
@@ -104,18 +133,17 @@ class Planner:
     def _name(self, name: str) -> int:
         return self.names.setdefault(name, len(self.names))
 
-    def _add_atom(self, atom: _Atom) -> None:
-        hole = atom.hole
-        if atom.predicate is not None:
-            self.predicates.append(atom.predicate)
-            hole = -len(self.predicates)
-            for name in atom.predicate.attributes:
-                self._name(name)
-        for column, entry in zip(self._columns, (self._name(atom.attribute), atom.code, hole), strict=True):
-            column.append(entry)
+    def _numbered(self, atom: _Atom) -> tuple[int, int, int]:
+        if atom.predicate is None:
+            return self._name(atom.attribute), atom.code, atom.hole
+        self.predicates.append(atom.predicate)
+        for name in atom.predicate.attributes:
+            self._name(name)
+        return self._name(atom.attribute), atom.code, -len(self.predicates)
 
-    def _plan(self, text: str, marks: Sequence[int], columns: Sequence[int]) -> list[list[_Atom]]:
+    def _plan(self, example: Example) -> _Plan:
         """Ways of atoms; none where the parser must look at each text."""
+        text, marks, columns = example
         kinds = [MARKS[mark - 1] for mark in marks]
         holes = {column: Hole(at, column, kind) for at, (column, kind) in enumerate(zip(columns, kinds, strict=True))}
         resolver = _HoleResolver(text, self.schema, holes)
