@@ -189,12 +189,12 @@ class Alike:
     ) -> list[Piece]:
         slots: dict[Slot, list[int]] = {}
         truth = np.zeros(len(known), np.int64)
-        for at, text in enumerate(known):
+        for at, text in ((at, text) for at, text in enumerate(known) if text):  # that all end with nothing is no truth
             slot, truth[at] = self.pieces.truth(Predicate(name, _OPERATOR[operator], string(text)))
             slots.setdefault(slot, []).append(at)
         found = []
         for slot, chosen in slots.items():
-            of = np.ones(len(codes), np.bool_) if len(slots) == 1 else np.isin(codes, chosen)
+            of = np.ones(len(codes), np.bool_) if len(chosen) == len(known) else np.isin(codes, chosen)
             bound = Bound(truth[codes[of]], False)
             found.append(Piece(slot, PieceKind.CODES, conjunctions[of], bound, bound))
         return found
