@@ -6,7 +6,6 @@ not, numbers out of their range. Where the parser would say more than yes or nev
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tamis.batches.batch import Column
 from tamis.kernels.segments import lexing, pairing
 from tamis.kernels.segments.expanding import Tests
 from tamis.model import Domain, Finite, Integer, Kind, Operator, Predicate, Schema
+from tamis.model.caching import cached_property
 from tamis.model.regions import prefix_range
 from tamis.model.values import string
 from tamis.segments.compile.constants import KINDS, ConstantColumns, ranks
