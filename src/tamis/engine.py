@@ -10,6 +10,7 @@ module; `tamis.batches` and `tamis.registry` need no kernel.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -36,6 +37,7 @@ from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
+from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
 
 __all__ = ["Engine", "Receipt"]
@@ -53,16 +55,20 @@ class Engine:
     """Subscriptions in, matches out.
 
     `Engine()` takes any event (an open schema); `Engine(Schema.load("auctions.toml"))` checks events against a
-    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm.
+    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. After an installation the
+    naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
+    environment, waits for the compiler where it is needed instead.
     """
 
-    def __init__(self, schema: Schema | None = None, *, algorithm: str = "adaptive", **options: Any) -> None:
+    def __init__(
+        self, schema: Schema | None = None, *, algorithm: str = "adaptive", wait: bool = False, **options: Any
+    ) -> None:
         _check_algorithm(algorithm)
         _check_schema(schema)
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
-            self._registry = _registry(self.schema, algorithm, options)
+            self._registry = _registry(self.schema, algorithm, options, wait or bool(os.environ.get("TAMIS_WAIT")))
         except TypeError as error:
             if unknown := _UNKNOWN_OPTION.search(str(error)):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
@@ -204,14 +210,17 @@ class Engine:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
         self._registry.check()
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, mode: int | None = None) -> None:
         """Write the schema, all subscriptions in their order and what `observe` learned, atomically: the adaptive
         engine to a folder of segments, the others to one file with the name of their algorithm.
+
+        Both are their owner's alone, unless `mode` says otherwise, as 0o750 does: files have it without the right to
+        enter.
 
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        self._registry.save(_checked_path(path))
+        self._registry.save(_checked_path(path), checked_mode(mode))
 
     @classmethod
     def open(
@@ -221,12 +230,15 @@ class Engine:
         schema: Schema | None = None,
         create: bool = False,
         verify: bool = True,
+        mode: int | None = None,
         **options: Any,
     ) -> Engine:
         """The engine kept there; `options` override, e.g. `algorithm=`.
 
         A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
+        A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
+        that exists, it is changed. A folder that may not be written to opens for reading.
         `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
         subscriptions are read into memory, and what is written later is not kept.
         """
@@ -242,21 +254,20 @@ class Engine:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(path, schema, create, verify, options)
+            return cls._open_folder(path, verify, options, schema=schema, create=create, mode=checked_mode(mode))
         else:
-            with cls._open_folder(path, schema, False, verify, {}) as engine:
+            with cls._open_folder(path, verify, {}, schema=schema) as engine:
                 kept = Saved(engine.schema, algorithm, engine._registry.items())
         engine = cls(kept.schema, **options)
         engine.subscribe_many(kept.subscriptions)
         return engine
 
     @classmethod
-    def _open_folder(
-        cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
-    ) -> Engine:
+    def _open_folder(cls, path: Path, verify: bool, options: dict[str, Any], **how: Any) -> Engine:
+        """`how` goes to the `Folder`, `options` to the engine."""
         from tamis.segments.keep.folder import Folder
 
-        folder = Folder(path, schema, create=create)
+        folder = Folder(path, **how)
         try:
             return cls(folder.schema, **options, folder=folder, verify=verify)
         except BaseException:
@@ -276,13 +287,15 @@ class Engine:
         self.close()
 
 
-def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
+def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: bool) -> Registry:
     if algorithm != "adaptive":
         make = partial(MATCHERS[algorithm], schema, **options)
         outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
         return PlainRegistry(schema, algorithm, make(), None if outside else make, algorithm.startswith("sql-"))
+    from tamis.kernels.warmth import is_warm
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning
+    from tamis.segments.first_calls import FirstCalls, begin_compiling, wait_until_warm
     from tamis.segments.keep.folder import Folder
     from tamis.segments.segment_registry import SegmentRegistry
 
@@ -290,7 +303,13 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Regist
     for name, kind in (("statistics", Statistics), ("folder", Folder)):
         if options.get(name) is not None:
             _check_option(name, options[name], kind)
-    return SegmentRegistry(schema, **options)
+    make_segments = partial(SegmentRegistry, schema, **options)
+    if not wait and not is_warm():
+        if options.get("folder") is None:
+            return FirstCalls(schema, make_segments)
+        begin_compiling()
+        wait_until_warm()
+    return make_segments()
 
 
 def _check_algorithm(algorithm: object) -> None:

@@ -26,6 +26,7 @@ from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
 from tamis.registry.receipts import Receipt, parse_row, parse_text
+from tamis.store.atomic import PRIVATE
 from tamis.store.saved import Saved, write_saved
 
 __all__ = ["PlainRegistry"]
@@ -239,8 +240,8 @@ class PlainRegistry:
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
-    def save(self, path: Path) -> None:
-        write_saved(path, Saved(self._schema, self._algorithm, self.items()))
+    def save(self, path: Path, mode: int | None = None) -> None:
+        write_saved(path, Saved(self._schema, self._algorithm, self.items()), PRIVATE if mode is None else mode)
 
     def close(self) -> None:
         """There is nothing outside the process."""

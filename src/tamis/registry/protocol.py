@@ -75,8 +75,8 @@ class Registry(Protocol):
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke."""
 
-    def save(self, path: Path) -> None:
-        """Write the schema and all subscriptions, atomically."""
+    def save(self, path: Path, mode: int | None = None) -> None:
+        """Write the schema and all subscriptions, atomically; `mode` is that of a folder, a file has it too."""
 
     def close(self) -> None:
         """Let go of whatever is held outside the process. Reading goes on; closing again does nothing."""

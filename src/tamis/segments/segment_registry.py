@@ -105,6 +105,8 @@ class SegmentRegistry:
         self._folder.check_process()
         if self._folder.closed:
             raise SegmentError("the engine was closed; open it again to write", str(self._folder.path))
+        if self._folder.read_only:
+            raise SegmentError("this folder is open for reading only: nothing can be written", str(self._folder.path))
         return self._folder
 
     def _applied(self) -> None:
@@ -125,13 +127,13 @@ class SegmentRegistry:
                 self._open_folder().checkpoint(segments, self.subscriptions.statistics)
                 self._logged, self._checkpoint_at = 0, _LONG_LOG
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, mode: int | None = None) -> None:
         """Write everything to a folder; what was there before stays until the new is whole."""
         kept = self._folder
         if kept is not None and (kept.foreign or not kept.closed) and path.exists() and path.samefile(kept.path):
             self.checkpoint()
             return
-        folder = Folder(path, self.schema, replace=True)
+        folder = Folder(path, self.schema, replace=True, mode=mode)
         try:
             folder.checkpoint(self.subscriptions.snapshot(freeze=True).segments, self.subscriptions.statistics)
         finally:
@@ -140,9 +142,9 @@ class SegmentRegistry:
     def close(self) -> None:
         """Checkpoint what is logged and let the folder go."""
         with self._checkpointing, self._writing:
-            if self._folder is not None and not self._folder.closed:
+            if self._folder is not None:
                 try:
-                    if self._logged:
+                    if self._logged and not self._folder.closed and not self._folder.read_only:
                         self.checkpoint()
                 finally:
                     self._folder.close()
@@ -236,7 +238,7 @@ class SegmentRegistry:
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""
         statistics = observe(events)
-        if self._folder is None or (self._folder.closed and not self._folder.foreign):
+        if self._in_memory:
             with self.subscriptions.recompiled(statistics) as renewed:
                 self.subscriptions.exchange(renewed, statistics)
             return
@@ -244,6 +246,12 @@ class SegmentRegistry:
         with self.subscriptions.recompiled(statistics) as renewed, self._checkpointing:
             folder.keep([new for _, new in renewed])
             self._checkpointed(self.subscriptions.exchange, renewed, statistics)
+
+    @property
+    def _in_memory(self) -> bool:
+        """Whether no folder is to be written, because there is none, or none any more."""
+        folder = self._folder
+        return folder is None or folder.read_only or (folder.closed and not folder.foreign)
 
     def text(self, id: SubscriptionId) -> str:
         return self.subscriptions.text(id)
@@ -258,7 +266,10 @@ class SegmentRegistry:
         return id in self.subscriptions
 
     def stats(self) -> dict[str, Any]:
-        return self.collection.stats()
+        if self._folder is None:
+            return self.collection.stats()
+        recovered = self._folder.recovered
+        return self.collection.stats() | {"recovered": None if recovered is None else recovered._asdict()}
 
     def attributes(self) -> Attributes:
         return self.collection.attributes()

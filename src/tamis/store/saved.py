@@ -19,7 +19,7 @@ import xxhash
 
 from tamis.errors import SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
-from tamis.store.atomic import why, write_atomically
+from tamis.store.atomic import PRIVATE, why, write_atomically
 
 __all__ = ["Saved", "read_saved", "write_saved"]
 
@@ -37,11 +37,11 @@ class Saved:
     subscriptions: list[tuple[SubscriptionId, str]]
 
 
-def write_saved(path: Path, saved: Saved) -> None:
+def write_saved(path: Path, saved: Saved, mode: int = PRIVATE) -> None:
     """Write atomically; on any failure the old file stays and nothing half-written is left."""
     body = _encode(saved)
     header = _MAGIC + bytes([_VERSION]) + xxhash.xxh3_64_digest(body)
-    write_atomically(path, [header, body])
+    write_atomically(path, [header, body], mode)
 
 
 def _encode(saved: Saved) -> memoryview:

@@ -26,8 +26,19 @@ from tamis.model import Schema
 from tamis.model.caching import cached_property
 from tamis.segments.compile.statistics import Statistics
 from tamis.spark.versions.storage import Storage
+from tamis.store.atomic import PRIVATE
 
-__all__ = ["FOLDER", "Entry", "Manifest", "commit", "latest", "read_manifest", "versions"]
+__all__ = [
+    "FOLDER",
+    "Entry",
+    "Manifest",
+    "commit",
+    "latest",
+    "manifest_path",
+    "read_manifest",
+    "read_version",
+    "versions",
+]
 
 FOLDER = "manifests"
 _FORMAT = 3
@@ -59,6 +70,8 @@ class Manifest:
     rejected: tuple[str, ...] = ()
     rejected_count: int = 0
     statistics: Mapping[str, Any] | None = None
+    mode: int = PRIVATE
+    """Of its folders, where it lies in a local one; of its files the same without the right to enter."""
 
     @cached_property
     def known(self) -> Statistics | None:
@@ -92,7 +105,7 @@ def manifest_path(version: int) -> str:
 def latest(storage: Storage, *, writing: bool = False) -> Manifest | None:
     """The highest version that is finished. A writer must not pass over one that is not: it may be about to be."""
     for version in reversed(versions(storage)):
-        found = _read(storage, version)
+        found = read_version(storage, version)
         if found is not None:
             return found
         if writing:
@@ -106,7 +119,7 @@ def read_manifest(storage: Storage, path: str, version: int | None = None) -> Ma
     known = versions(storage)
     found = latest(storage) if version is None else None
     if version is not None and version in known:
-        found = _read(storage, version)
+        found = read_version(storage, version)
         if found is None:
             raise SegmentError(f"the manifest of version {version} is cut short", path)
     if found is None:
@@ -119,12 +132,12 @@ def read_manifest(storage: Storage, path: str, version: int | None = None) -> Ma
 def commit(storage: Storage, path: str, manifest: Manifest) -> None:
     """Make the version real, or `WriteConflict` if somebody else has made it."""
     body = _encode(manifest)
-    if not storage.create(manifest_path(manifest.version), _header(body) + body):
+    if not storage.create(manifest_path(manifest.version), _header(body) + body, manifest.mode):
         message = f"somebody else committed version {manifest.version} meanwhile; look at it and try again"
         raise WriteConflict(message, path, manifest.version)
 
 
-def _read(storage: Storage, version: int) -> Manifest | None:
+def read_version(storage: Storage, version: int) -> Manifest | None:
     """A version; None if it is unfinished."""
     content, path = storage.read(manifest_path(version)), storage.full(manifest_path(version))
     if content.startswith(b"{"):

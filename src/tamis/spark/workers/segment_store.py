@@ -23,6 +23,7 @@ from tamis.segments.keep import segment_file as segments
 from tamis.segments.keep.segment_file import save_segment
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.subscriptions import Subscriptions
+from tamis.store.atomic import read_file, refuse_link, why
 
 __all__ = ["Opened", "Rejected", "Summed", "checksum_of", "open_segment", "read_summed", "sum_of", "write_segment"]
 
@@ -79,9 +80,9 @@ def _sum(content: bytes) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
-        raise SegmentError(f"cannot be read: {error.strerror}", str(path)) from None
+        raise SegmentError(f"cannot be read: {why(error)}", str(path)) from None
 
 
 class Opened:
@@ -128,6 +129,7 @@ def open_segment(path: Path, checksum: str, schema: Schema, removed: Summed | No
     key = (str(path), None if removed is None else str(removed.path))
     found = _OPEN.pop(key, None)
     if found is None:
+        refuse_link(path)
         if checksum_of(path) != checksum:
             raise SegmentError("expected the file that was committed, found another one", str(path))
         segment = segments.open_segment(path, schema)
