@@ -55,6 +55,7 @@ CALLS: dict[str, Call] = {
     "replace in the delta": lambda engine: engine.subscribe(33, "v = 7"),
     "unsubscribe from a segment": lambda engine: engine.unsubscribe(4),
     "unsubscribe from the delta": lambda engine: engine.unsubscribe(32),
+    "unsubscribe_many": lambda engine: engine.unsubscribe_many([4, 32, 5, 31]),
     "subscribe_many": lambda engine: engine.subscribe_many(BATCH),
     "observe": lambda engine: engine.observe(EVENTS),
 }

@@ -106,6 +106,10 @@ class FirstCalls:
         with self._lock:
             self._writer(0).unsubscribe(id)
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        with self._lock:
+            self._writer(0).unsubscribe_many(ids)
+
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         return self._registry().match(raw)
 
@@ -147,6 +151,13 @@ class FirstCalls:
 
     def save(self, path: Path, mode: int | None = None) -> None:
         self._registry(_MOST_WORK + 1).save(path, mode)
+
+    def refresh(self) -> bool:
+        return self._plain.refresh()
+
+    @property
+    def path(self) -> Path | None:
+        return None
 
     def close(self) -> None:
         self._registry().close()
