@@ -17,7 +17,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,9 @@ from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches
-from tamis.model import Event, Kind, Schema, SubscriptionId
+from tamis.model import Event, Kind, Schema
 from tamis.model.domains import hint
+from tamis.model.predicates import Id
 from tamis.model.values import show_raw
 from tamis.registry.explaining import Explanation, explain
 from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
@@ -54,14 +55,15 @@ _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
 
-class Engine:
+class Engine(Generic[Id]):
     """Subscriptions in, matches out.
 
     `Engine()` takes any event (an open schema); `Engine(Schema.load("auctions.toml"))` checks events against a
-    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. Of Arrow's tables all
-    offsets and lengths are looked at before anything is read, unless `arrow="trusted"`: then a damaged one may end the
-    process. After an installation the naive matcher answers while the kernels are compiled in another process;
-    `wait=True`, or TAMIS_WAIT=1 in the environment, waits for the compiler where it is needed instead.
+    schema. `Engine[str]` tells a type checker that ids are strings. `algorithm` is a name in
+    `tamis.matchers.MATCHERS`; `options` go to the algorithm. Of Arrow's tables all offsets and lengths are looked at
+    before anything is read, unless `arrow="trusted"`: then a damaged one may end the process. After an installation the
+    naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
+    environment, waits for the compiler where it is needed instead.
     """
 
     def __init__(
@@ -88,6 +90,17 @@ class Engine:
         self._learned: dict[str, set[Kind]] = {}
         self._letters = 0
 
+    def __repr__(self) -> str:
+        path = self._registry.path
+        place = f" in {str(path)!r}" if path is not None else ""
+        return f"<Engine: {self.algorithm}, {len(self):,} subscriptions{place}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path = self._registry.path
+        if path is None:
+            raise OptionError("an engine without a folder cannot be pickled: save it, and open that")
+        return _open_to_read, (type(self), str(path.resolve()))
+
     def __len__(self) -> int:
         """The number of subscriptions."""
         return len(self._registry)
@@ -97,7 +110,7 @@ class Engine:
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
-    def subscribe(self, id: SubscriptionId, expression: str) -> Receipt:
+    def subscribe(self, id: Id, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
         return self._registry.subscribe(checked_id(id), expression)
 
@@ -111,41 +124,45 @@ class Engine:
             return self._registry.subscribe_columns(*columns)
         return self._registry.subscribe_many(pairs_of(subscriptions))
 
-    def unsubscribe(self, id: SubscriptionId) -> None:
+    def unsubscribe(self, id: Id) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
         self._registry.unsubscribe(checked_id(id))
 
-    def expression(self, id: SubscriptionId) -> str:
+    def unsubscribe_many(self, ids: Iterable[Id]) -> None:
+        """Forget several. `UnknownSubscription`, and nothing is forgotten, if there is one nobody subscribed."""
+        self._registry.unsubscribe_many([checked_id(id) for id in ids])
+
+    def expression(self, id: Id) -> str:
         """The text an id was subscribed with."""
         return self._registry.text(checked_id(id))
 
-    def ids(self) -> list[SubscriptionId]:
+    def ids(self) -> list[Id]:
         """All ids, in the order of subscribing."""
-        return [id for id, _ in self._registry.items()]
+        return [cast(Id, id) for id, _ in self._registry.items()]
 
     # -- matching ---------------------------------------------------------------------------------------------
 
-    def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
+    def match(self, event: Mapping[str, object]) -> list[Id]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
         if not self.schema.open:
-            return self._registry.match(event)
+            return cast(list[Id], self._registry.match(event))
         read = self.schema.event(event)
         self._learn_events([read])
-        return self._registry.match_event(read)
+        return cast(list[Id], self._registry.match_event(read))
 
-    def match_many(self, events: Events, *, threads: int = 1) -> Matches:
+    def match_many(self, events: Events, *, threads: int = 1) -> Matches[Id]:
         """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
 
         The adaptive engine splits the batch over `threads`.
         """
         _checked_count("threads", threads)
-        return self._registry.match_many(self._batch(events, self._strange), threads)
+        return cast("Matches[Id]", self._registry.match_many(self._batch(events, self._strange), threads))
 
     def count_many(self, events: Events) -> npt.NDArray[np.int64]:
         """How many subscriptions each event satisfies, without listing them."""
         return self._registry.count_many(self._batch(events, self._strange))
 
-    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
+    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches[Id]]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
 
         A piece has at most `at_once` events, and fewer where they have very many matches. `events` may also be an
@@ -156,7 +173,7 @@ class Engine:
         if self._strange:
             check_events(events)  # once for all pieces
         pieces = (part for piece in _pieces(events, at_once) for part in self._bounded(piece))
-        return (self._registry.match_many(self._batch(part), threads) for part in pieces)
+        return (cast("Matches[Id]", self._registry.match_many(self._batch(part), threads)) for part in pieces)
 
     def _bounded(self, piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch) -> Iterator[Events]:
         """The piece, cut further if its answer may be too large."""
@@ -179,7 +196,7 @@ class Engine:
         if read:
             self._registry.observe(read)
 
-    def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
+    def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
         read = self.schema.event(event)
         return explain(self.schema, parse(self.expression(id), self.schema), read)
@@ -250,14 +267,16 @@ class Engine:
         create: bool = False,
         verify: str = "full",
         mode: int | None = None,
+        read_only: bool = False,
         **options: Any,
-    ) -> Engine:
+    ) -> Self:
         """The engine kept there; `options` override, e.g. `algorithm=`.
 
         A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
         A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
-        that exists, it is changed. A folder that may not be written to opens for reading.
+        that exists, it is changed. A folder that may not be written to opens for reading. `read_only=True` does so
+        beside the one process that writes it: `refresh` takes in what that wrote since.
         `verify="full"` looks at the sums and the structure of all segments, "structure" spares the sums, "trusted"
         spares both: it opens any size in milliseconds, and is for files that nobody else can have written. Under
         another algorithm than "adaptive" the subscriptions are read into memory, and later writes are not kept.
@@ -269,43 +288,61 @@ class Engine:
         path = _checked_path(path)
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
+        if read_only and (create or not path.is_dir()):
+            raise OptionError(f"read_only=True is for a folder that exists, found {str(path)!r}, create={create}")
         if not create and not path.is_dir():
             kept = read_saved(path)
             if schema is not None and schema != kept.schema:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(path, verify, options, schema=schema, create=create, mode=checked_mode(mode))
+            how = {"schema": schema, "create": create, "mode": checked_mode(mode), "read_only": read_only}
+            return cls._open_folder(path, verify, options, **how)
         else:
-            with cls._open_folder(path, verify, {}, schema=schema) as engine:
-                kept = Saved(engine.schema, algorithm, engine._registry.items())
+            with cls._open_folder(path, verify, {}, schema=schema, read_only=read_only) as opened:
+                kept = Saved(opened.schema, algorithm, opened._registry.items())
         engine = cls(kept.schema, **options)
         engine.subscribe_many(kept.subscriptions)
         return engine
 
     @classmethod
-    def _open_folder(cls, path: Path, verify: str, options: dict[str, Any], **how: Any) -> Engine:
+    def _open_folder(cls, path: Path, verify: str, options: dict[str, Any], **how: Any) -> Self:
         """`how` goes to the `Folder`, `options` to the engine."""
+        from tamis.segments.keep.beside import until_quiet
         from tamis.segments.keep.folder import Folder
 
-        folder = Folder(path, **how)
-        try:
-            return cls(folder.schema, **options, folder=folder, verify=verify)
-        except BaseException:
-            folder.close()
-            raise
+        def opened() -> Any:
+            folder = Folder(path, **how)
+            try:
+                return cls(folder.schema, **options, folder=folder, verify=verify)
+            except BaseException:
+                folder.close()
+                raise
+
+        made: Self = until_quiet(path, opened) if how["read_only"] else opened()
+        return made
+
+    def refresh(self) -> bool:
+        """Of an engine that reads a folder: take in what its writer wrote since, and say whether there was anything.
+        A write is seen whole, perhaps before its call has returned."""
+        return self._registry.refresh()
 
     def close(self) -> None:
         """Let go of the folder of a durable engine, after writing its log into segments. Reading goes on."""
         self._registry.close()
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _open_to_read(kind: type[Engine[Any]], path: str) -> Engine[Any]:
+    """What a pickled engine is where it is unpickled."""
+    return kind.open(path, read_only=True)
 
 
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: bool) -> Registry:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tamis import forks
 from tamis.batches.batch import Batch
-from tamis.errors import TamisError, UnknownSubscription
+from tamis.errors import OptionError, TamisError, UnknownSubscription
 from tamis.matchers.base import Entry, Matcher, Rows
 from tamis.matchers.naive import Naive
 from tamis.matches import ListedIds, Matches
@@ -112,6 +112,19 @@ class PlainRegistry:
             if held is None:
                 raise UnknownSubscription(id)
             self._change([], [held.key], partial(self._forget, id, held.key))
+
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        with self._lock.writing():
+            known = list(dict.fromkeys(ids))
+            for id in known:
+                if id not in self._held:
+                    raise UnknownSubscription(id)
+            keys = [self._held[id].key for id in known]
+            self._change([], keys, partial(self._forget_many, known, keys))
+
+    def _forget_many(self, ids: Sequence[SubscriptionId], keys: Sequence[int]) -> None:
+        for id, key in zip(ids, keys, strict=True):
+            self._forget(id, key)
 
     def _change(self, come: Sequence[Entry], gone: Sequence[int], note: Callable[[], None]) -> None:
         """Tell the matcher, then note it: wholly or, whatever is raised meanwhile, not at all."""
@@ -242,6 +255,13 @@ class PlainRegistry:
 
     def save(self, path: Path, mode: int | None = None) -> None:
         write_saved(path, Saved(self._schema, self._algorithm, self.items()), PRIVATE if mode is None else mode)
+
+    def refresh(self) -> bool:
+        raise OptionError("only an engine that reads a folder beside its writer is refreshed; see read_only=True")
+
+    @property
+    def path(self) -> Path | None:
+        return None
 
     def close(self) -> None:
         """There is nothing outside the process."""

@@ -54,8 +54,8 @@ class FirstCalls:
         self._settled: Registry | None = None
         self._lock = threading.RLock()  # whoever writes, or changes from one to the other
         self._next_look = 0.0
-        begin_compiling()
         forks.tell(self)
+        begin_compiling()
 
     def after_fork(self) -> None:
         self._lock = forks.renewed(self._lock)
@@ -106,6 +106,10 @@ class FirstCalls:
         with self._lock:
             self._writer(0).unsubscribe(id)
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        with self._lock:
+            self._writer(0).unsubscribe_many(ids)
+
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         return self._registry().match(raw)
 
@@ -147,6 +151,13 @@ class FirstCalls:
 
     def save(self, path: Path, mode: int | None = None) -> None:
         self._registry(_MOST_WORK + 1).save(path, mode)
+
+    def refresh(self) -> bool:
+        return self._plain.refresh()
+
+    @property
+    def path(self) -> Path | None:
+        return None
 
     def close(self) -> None:
         self._registry().close()

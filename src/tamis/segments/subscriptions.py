@@ -201,6 +201,26 @@ class Subscriptions:
             if any(map(merging.worn, self._segments)):
                 self._settle()
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        """All of them, or on an error none; they differ."""
+        with self._lock:
+            rows: dict[int, list[int]] = {}
+            held = [id for id in ids if id in self._delta]
+            for id in ids if len(held) < len(ids) else ():
+                if id not in self._delta:
+                    at, row = self._find(id)
+                    if row < 0:
+                        raise UnknownSubscription(id)
+                    rows.setdefault(at, []).append(row)
+            segments = list(self._segments)
+            for at, some in rows.items():
+                segments[at] = segments[at].bury(np.array(some))
+            delta, shared = self._own_delta() if held else (self._delta, self._shared)
+            marked = tuple(segments[at].index for at in rows)
+            self._write(_Change(tuple(segments), delta, shared, held, marked=marked))
+            if any(map(merging.worn, self._segments)):
+                self._settle()
+
     def adopt(self, segment: Segment) -> None:
         """Take in a segment whose ids are new, as it is: one that was opened from a file."""
         with self._lock:

@@ -38,7 +38,7 @@ from tamis.registry.finishing import finish
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.ids import IdIndex
 from tamis.segments.keep.current import NAME, Current, Listed, listed_number, read_current, write_current
-from tamis.segments.keep.log import Found, Log, new_generation, read_log
+from tamis.segments.keep.log import Found, Log, LogRecord, new_generation, read_log
 from tamis.segments.keep.segment_file import open_listed, save_segment, sums_of
 from tamis.segments.segment import Segment
 from tamis.store.atomic import (
@@ -52,7 +52,7 @@ from tamis.store.atomic import (
     write_atomically,
 )
 
-__all__ = ["Dropped", "Folder", "Record", "is_folder", "log_bytes", "written"]
+__all__ = ["UNREAD", "Dropped", "Folder", "Record", "is_folder", "log_bytes", "written"]
 
 Record = list[Any]
 """["s", id, text] or ["u", id]."""
@@ -64,6 +64,12 @@ _OURS = re.compile(
 _NOT_FOR_US = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 _log = logging.getLogger("tamis.folder")
+
+
+Replayed = tuple[int, bytes]
+"""How many records of a log, and the last of them."""
+UNREAD: Replayed = (-1, b"")
+"""Of a log that must be read from its beginning."""
 
 
 class Dropped(NamedTuple):
@@ -99,6 +105,8 @@ class Folder:
         self._log: Log | None = None
         self._mode = mode if mode is not None else PRIVATE
         self._number = 0
+        self.replayed: Replayed = (0, b"")
+        """How many records were read, and the last of them, by which a log is known to go on from there."""
         self._made = 0
         self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
         self._handles: dict[str, io.FileIO] = {}
@@ -216,7 +224,7 @@ class Folder:
     def check_process(self) -> None:
         """Only the process that opened the folder writes to it: two would each have a log of their own in mind."""
         if self.foreign:
-            reason = "the engine was opened in another process, which alone may write; open it again in this one"
+            reason = "the engine was opened in another process, which alone may write; open it in this one to write"
             raise SegmentError(reason, str(self.path))
 
     def _highest_number(self) -> int:
@@ -246,8 +254,8 @@ class Folder:
 
     def checkpoint(self, segments: Sequence[Segment], statistics: Statistics | None = None) -> None:
         """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
-        first = self._current is None
         self.check_process()
+        first = self._current is None
         self.keep(segments)
         names = [self._files[segment.index] for segment in segments]
         listed = [
@@ -362,6 +370,7 @@ class Folder:
         found = read_log(content, self._current.generation, self.path / self._current.log)
         for record in found.records:
             yield written(content[record.start : record.end])
+        self.replayed = _last(content, found.records)
         if found.torn:
             self.recovered = self._drop(content, found)
             _log.warning("%s: %s", self.path, told(self.recovered))
@@ -373,6 +382,20 @@ class Folder:
                 raise self._refused(error, self.path / self._current.log) from None
             self._sweep()
 
+    def more(self) -> tuple[list[list[tuple[str, SubscriptionId, str]]], Replayed] | None:
+        """What a writer put in the log since it was read, and what is `replayed` then; None if there is another list,
+        or the log does not go on from there, so that everything must be read again."""
+        assert self._current is not None
+        if read_current(self.path).generation != self._current.generation:
+            return None
+        content = log_bytes(self.path, self._current)
+        found = read_log(content, self._current.generation, self.path / self._current.log)
+        count = self.replayed[0]
+        if _last(content, found.records[:count]) != self.replayed:
+            return None
+        news = [written(content[record.start : record.end]) for record in found.records[count:]]
+        return news, _last(content, found.records)
+
     def _drop(self, content: bytes, found: Found) -> Dropped:
         """Keep aside what is about to be cut off."""
         assert self._current is not None
@@ -383,6 +406,10 @@ class Folder:
                 write_atomically(self.path / name, [content[found.end :]], self._mode)
                 kept = name
         return Dropped(len(found.records) + 1, found.end, found.torn, kept)
+
+
+def _last(content: bytes, records: Sequence[LogRecord]) -> Replayed:
+    return len(records), content[records[-1].at : records[-1].end] if records else b""
 
 
 def told(dropped: Dropped) -> str:
