@@ -79,11 +79,12 @@ class Shapes(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """How much has been written, in arrays of one."""
+    """How much has been written, in arrays of one, and the constant read last."""
 
     units: Longs
     constants: Longs
     shapes: Longs
+    found: Longs  # kind, mark, start, length, value, escaped
 
 
 def new_constants(capacity: int) -> Constants:
@@ -113,7 +114,7 @@ def new_shapes() -> Shapes:
 
 def new_filled() -> Filled:
     """Nothing written yet."""
-    return Filled(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    return Filled(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(6, np.int64))
 
 
 def _packed(word: str) -> int:
@@ -251,43 +252,35 @@ def _closing(text: Bytes, at: int, stop: int) -> tuple[int, bool]:
 
 
 @kernel
-def _quoted(text: Bytes, at: int, stop: int) -> tuple[int, int, bool]:
-    """The string whose quote is at `at`: where it ends, -1 if nowhere, its length, whether a quote is doubled in it."""
+def _quoted(text: Bytes, at: int, stop: int, kind: int, mark: int, found: Longs) -> int:
+    """Note the string whose quote is at `at` in `found`; where it ends, -1 if nowhere."""
     last, doubled = _closing(text, at, stop)
-    return last + 1 if last >= 0 else -1, last - at - 1, doubled
+    found[0], found[1], found[2], found[3], found[4], found[5] = kind, mark, at + 1, last - at - 1, 0, doubled
+    return last + 1 if last >= 0 else -1
 
 
-@inlined
-def _write(
-    constants: Constants, n: int, kind: int, mark: int, start: int, length: int, value: int, escaped: bool
-) -> None:
-    constants.kind[n], constants.mark[n], constants.escaped[n] = kind, mark, escaped
-    constants.start[n], constants.length[n] = start, length
-    constants.value[n], constants.members[n] = value, 1
-
-
-@inlined
-def _literal(text: Bytes, at: int, stop: int, constants: Constants, n: int) -> tuple[int, int]:
-    """Write the string or number at `at` as the n-th constant; where it ends, -1 if it is odd, and its mark."""
+@kernel
+def _constant(text: Bytes, at: int, stop: int, found: Longs) -> int:
+    """Note the string, the number or the word at `at`, or `timestamp '…'`; where it ends, -1 if it is odd."""
     if text[at] == 39:
-        end, length, escaped = _quoted(text, at, stop)
-        _write(constants, n, STRING, _STRING, at + 1, length, 0, escaped)
-        return end, _STRING
-    end, kind, value = _number(text, at, stop)
-    _write(constants, n, kind, _NUMBER, at, end - at, value, False)
-    return end if kind != NONE else -1, _NUMBER
+        return _quoted(text, at, stop, STRING, _STRING, found)
+    end = _word_end(text, at, stop)
+    if end == at:
+        end, kind, value = _number(text, at, stop)
+        found[0], found[1], found[2], found[3], found[4], found[5] = kind, _NUMBER, at, end - at, value, False
+        return end if kind != NONE else -1
+    quote = _skip(text, end, stop)
+    if quote < stop and text[quote] == 39 and _keyword(text, at, end) == _STAMP:
+        return _quoted(text, quote, stop, INSTANT, _TIMESTAMP, found)
+    found[0], found[1], found[2], found[3], found[4], found[5] = STRING, _WORD, at, end - at, 0, False
+    return end
 
 
 @inlined
-def _word(text: Bytes, at: int, end: int, stop: int, packed: int, constants: Constants, n: int) -> tuple[int, int]:
-    """The same of a word in the place of a constant, or of `timestamp '…'`."""
-    quote = _skip(text, end, stop)
-    if packed == _STAMP and quote < stop and text[quote] == 39:
-        behind, length, escaped = _quoted(text, quote, stop)
-        _write(constants, n, INSTANT, _TIMESTAMP, quote + 1, length, 0, escaped)
-        return behind, _TIMESTAMP
-    _write(constants, n, STRING, _WORD, at, end - at, 0, False)
-    return end, _WORD
+def _write(constants: Constants, n: int, found: Longs) -> None:
+    constants.kind[n], constants.mark[n], constants.start[n] = found[0], found[1], found[2]
+    constants.length[n], constants.value[n], constants.escaped[n] = found[3], found[4], found[5] != 0
+    constants.members[n] = 1
 
 
 @inlined
@@ -296,22 +289,23 @@ def _begins_literal(byte: int) -> bool:
 
 
 @kernel
-def _list(text: Bytes, at: int, stop: int, constants: Constants, first: int) -> tuple[int, int]:
+def _list(text: Bytes, at: int, stop: int, constants: Constants, first: int, found: Longs) -> tuple[int, int]:
     """Write the constants of the list that begins behind its parenthesis at `at`, all of one sort, as those from
     `first` on; where it ends, behind its other parenthesis, and its mark. The mark is 0 if it is no such list."""
     n, sort, reals, long = first, 0, False, False
     while True:
         at = _skip(text, at, stop)
-        if at < stop and _begins_literal(text[at]):
-            at, mark = _literal(text, at, stop, constants, n)
-        else:
+        if at >= stop:
+            return at, 0
+        if not _begins_literal(text[at]):
             end = _word_end(text, at, stop)
-            packed = _keyword(text, at, end)
-            if end == at or _is_keyword(packed) or not _is_plain(text, at, end):
+            if end == at or _is_keyword(_keyword(text, at, end)) or not _is_plain(text, at, end):
                 return at, 0
-            at, mark = _word(text, at, end, stop, packed, constants, n)
+        at = _constant(text, at, stop, found)
         if at < 0:
             return at, 0
+        _write(constants, n, found)
+        mark = found[1]
         reals = reals or constants.kind[n] == REAL
         long = long or (mark == _NUMBER and constants.length[n] > _EXACT_DIGITS)
         mark = _STRING if mark == _WORD else mark
@@ -350,7 +344,7 @@ def _hash(letters: Bytes, start: int, stop: int) -> Any:
     return state
 
 
-@inlined
+@kernel
 def _shape(letters: Bytes, starts: Longs, table: Ints, end: int, known: int) -> int:
     """The number of the shape whose bytes lie behind those known, up to `end`; `known` if it is new, -1 for no room."""
     start = starts[known]
@@ -390,12 +384,12 @@ def _close(begin: int, end: int, first: int, out: int, units: Units, shapes: Sha
     return number >= 0
 
 
-@inlined
+@kernel
 def _split(
     text: Bytes, at: int, stop: int, whole: bool, units: Units, constants: Constants, shapes: Shapes, filled: Filled
 ) -> int:
     """Cut one text into units. 0 if it was, 1 if it is odd, 2 if there is an `or` outside and it must stay `whole`."""
-    letters = shapes.letters
+    letters, found = shapes.letters, filled.found
     at = _skip(text, at, stop)
     begin, end, out, first = at, at, shapes.start[filled.shapes[0]], filled.constants[0]
     n, depth = first, 0
@@ -422,12 +416,15 @@ def _split(
             if packed == _OR and depth == 0 and not whole:
                 return 2
             if operand and not _is_keyword(packed) and _is_plain(text, at, after):
-                after, mark = _word(text, at, after, stop, packed, constants, n)
+                mark = 1
         elif _begins_literal(byte):
-            after, mark = _literal(text, at, stop, constants, n)
-        if after < 0:
-            return 1
+            mark = 1
         if mark:
+            after = _constant(text, at, stop, found)
+            if after < 0:
+                return 1
+            _write(constants, n, found)
+            mark = found[1]
             n += 1
             letters[out] = mark
             out += 1
@@ -467,7 +464,7 @@ def _split(
                 letters[out] = text[i]
                 out += 1
             if byte == 40 and listed:
-                behind, mark = _list(text, after, stop, constants, n)
+                behind, mark = _list(text, after, stop, constants, n, found)
                 if mark:
                     n += constants.members[n]
                     letters[out], letters[out + 1], letters[out + 2] = _END, mark, 41
