@@ -12,12 +12,22 @@ from tamis.model.values import show_raw
 __all__ = ["Receipt", "at_row", "parse_row", "parse_text"]
 
 
+_SHOWN = 3
+"""Ids in what a receipt prints."""
+
+
 class Receipt(NamedTuple):
     """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself."""
 
     subscribed: int
     replaced: int
     never_matching: tuple[SubscriptionId, ...]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self.never_matching[:_SHOWN]))
+        more = len(self.never_matching) - _SHOWN
+        never = f"({shown}, and {more:,} more)" if more > 0 else repr(self.never_matching)
+        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never})"
 
 
 def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:
@@ -38,5 +48,5 @@ def at_row(row: int, id: SubscriptionId, error: LanguageError | LimitError) -> L
     """The error with the subscription it belongs to."""
     place = f"subscription {id!r} (row {row})"
     if isinstance(error, LimitError):
-        return LimitError(f"{place}: {error}", error.limit, error.found)
+        return error.placed(place)
     return LanguageError(f"{place}: {str(error).removeprefix(f'column {error.column}: ')}", error.column, error.text)

@@ -200,15 +200,18 @@ def _add(
 
 @inlined
 def _add_link(tests: Tests, links: Ints, seen: Seen, roles: Roles, n: int, dead: Mask) -> bool:
-    """A link between two attributes. False if the conjunction has another of the same two."""
-    conjunction, number = tests.conjunction[n], -1 - tests.constant[n]
+    """A link between two attributes. False if the conjunction has another of the same two, or two others: three may
+    form a ring, which the parser looks at."""
+    conjunction, number, others = tests.conjunction[n], -1 - tests.constant[n], 0
     for before in range(n - 1, -1, -1):
         if tests.conjunction[before] != conjunction:
             break
         if tests.operator[before] == LINK:
-            other = -1 - tests.constant[before]
+            other, others = -1 - tests.constant[before], others + 1
             if links[2 * other] == links[2 * number] and links[2 * other + 1] == links[2 * number + 1]:
                 return False
+    if others > 1:
+        return False
     for side in range(2):
         attribute = links[2 * number + side]
         seen.linked[attribute] = conjunction

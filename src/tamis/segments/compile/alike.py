@@ -6,7 +6,6 @@ not, numbers out of their range. Where the parser would say more than yes or nev
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from tamis.batches.batch import Column
 from tamis.kernels.segments import lexing, pairing
 from tamis.kernels.segments.expanding import Tests
 from tamis.model import Domain, Finite, Integer, Kind, Operator, Predicate, Schema
+from tamis.model.caching import cached_property
 from tamis.model.regions import prefix_range
 from tamis.model.values import string
 from tamis.segments.compile.constants import KINDS, ConstantColumns, ranks
@@ -189,12 +189,12 @@ class Alike:
     ) -> list[Piece]:
         slots: dict[Slot, list[int]] = {}
         truth = np.zeros(len(known), np.int64)
-        for at, text in enumerate(known):
+        for at, text in ((at, text) for at, text in enumerate(known) if text):  # that all end with nothing is no truth
             slot, truth[at] = self.pieces.truth(Predicate(name, _OPERATOR[operator], string(text)))
             slots.setdefault(slot, []).append(at)
         found = []
         for slot, chosen in slots.items():
-            of = np.ones(len(codes), np.bool_) if len(slots) == 1 else np.isin(codes, chosen)
+            of = np.ones(len(codes), np.bool_) if len(chosen) == len(known) else np.isin(codes, chosen)
             bound = Bound(truth[codes[of]], False)
             found.append(Piece(slot, PieceKind.CODES, conjunctions[of], bound, bound))
         return found

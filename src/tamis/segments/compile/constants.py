@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tamis.kernels.segments import lexing
 from tamis.kernels.segments.expanding import Tests
 from tamis.kernels.spans import copy_spans
 from tamis.model import Kind
+from tamis.model.caching import cached_property
 from tamis.model.values import ValueRefused, timestamp
 
 __all__ = ["KINDS", "ConstantColumns", "ranks"]
