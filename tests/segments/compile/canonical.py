@@ -173,7 +173,7 @@ def _or_any(attribute: str, said: _Conjunction, schema: Schema) -> _Conjunction:
 
 def _least(conjunctions: set[_Conjunction]) -> Said:
     """Without those that others cover: the parser compares words, and so it keeps `x = 1` beside `x <= 1`."""
-    found = sorted(conjunctions, key=repr)
+    found = sorted(conjunctions, key=lambda one: (len(one), repr(one)))
     return frozenset(
         one
         for at, one in enumerate(found)
