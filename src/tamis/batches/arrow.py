@@ -15,14 +15,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.arrow_columns import Leaf, leaf_of, leaves
-from tamis.batches.arrow_rows import ArrowEvents, check_names, raws
+from tamis.batches.arrow_rows import ArrowEvents, check_names, only_wanted, raws
+from tamis.batches.arrow_types import Values, read_values
 from tamis.batches.asking import Raw, Refuse, ask
 from tamis.batches.batch import Batch, Part, batch_of_events, joined
-from tamis.batches.checks import column_fits
+from tamis.batches.checks import values_in
 from tamis.batches.views import Types, keep_views, only_type
 from tamis.errors import EventError, LimitError
-from tamis.model import EVENT_TYPE, Event, Kind, Schema
+from tamis.model import EVENT_TYPE, Domain, Event, Kind, Schema
 from tamis.model.events import MAX_VALUES
+from tamis.model.names import Wanted
 
 __all__ = ["Arrow", "batch_of_arrow", "certain", "doubtful_rows"]
 
@@ -31,18 +33,20 @@ Mask = npt.NDArray[np.bool_]
 Arrow: TypeAlias = pa.Table | pa.StructArray
 
 
-def batch_of_arrow(events: Arrow, schema: Schema, refuse: Refuse, *, validated: bool = False) -> Batch:
+def batch_of_arrow(
+    events: Arrow, schema: Schema, refuse: Refuse, *, validated: bool = False, wanted: Wanted | None = None
+) -> Batch:
     """The events that are accepted, in order."""
-    columns = _look_at(events, schema, validated)
-    good, parts = columns.certain, columns.parts()
-    if parts is None:
-        good, parts = np.zeros(len(events), bool), {}
+    columns = _look_at(events, schema, validated, wanted)
+    good, parts = columns.certain, columns.parts
+    whole = ArrowEvents(events, schema, wanted)
     if good.all():
-        return Batch(len(events), parts, ArrowEvents(events, schema, {}))
-    found = dict(ask(doubtful_rows(events, good), schema, refuse, validated=validated))
+        return Batch(len(events), parts, whole)
+    found = dict(ask(doubtful_rows(events, good, wanted), schema, refuse, validated=validated))
     if not good.any():
         return batch_of_events(list(found.values()))
-    return _merged(events, schema, good, parts, found)
+    whole.known |= found
+    return _merged(good, parts, found, whole)
 
 
 def certain(events: Arrow, schema: Schema) -> Mask:
@@ -50,10 +54,11 @@ def certain(events: Arrow, schema: Schema) -> Mask:
     return _look_at(events, schema, validated=False).certain
 
 
-def doubtful_rows(events: Arrow, good: Mask) -> Iterator[tuple[int, Raw]]:
+def doubtful_rows(events: Arrow, good: Mask, wanted: Wanted | None = None) -> Iterator[tuple[int, Raw]]:
     """The other events as mappings, with their rows."""
     rows = np.flatnonzero(~good)
-    return zip(rows.tolist(), raws(events) if len(rows) == len(events) else _chosen(events, rows), strict=True)
+    found = raws(events) if len(rows) == len(events) else _chosen(events, rows)
+    return zip(rows.tolist(), only_wanted(found, wanted), strict=True)
 
 
 def _chosen(events: Arrow, rows: Longs) -> Iterator[Raw]:
@@ -63,7 +68,7 @@ def _chosen(events: Arrow, rows: Longs) -> Iterator[Raw]:
         return chain.from_iterable(raws(events.slice(row, 1)) for row in rows.tolist())
 
 
-def _merged(events: Arrow, schema: Schema, good: Mask, parts: dict[str, list[Part]], found: dict[int, Event]) -> Batch:
+def _merged(good: Mask, parts: dict[str, list[Part]], found: dict[int, Event], whole: ArrowEvents) -> Batch:
     """What is certain by the column and what was accepted one by one, in the order of the rows."""
     asked = np.fromiter(found, np.int64, len(found))
     chosen = np.union1d(np.flatnonzero(good), asked)
@@ -77,7 +82,7 @@ def _merged(events: Arrow, schema: Schema, good: Mask, parts: dict[str, list[Par
         listed += [part.select(place[asked]) for part in one_by_one.get(name, [])]
         if kept := joined(part for part in listed if len(part.rows)):
             together[name] = kept
-    return Batch(len(chosen), together, ArrowEvents(events, schema, found), chosen)
+    return Batch(len(chosen), together, whole, chosen)
 
 
 # -- what the columns show ----------------------------------------------------------------------------------------
@@ -88,55 +93,53 @@ class _Columns:
     """Which events are certain so far, and the values by which they are."""
 
     certain: Mask
-    leaves: dict[str, Leaf] = field(default_factory=dict)
-    only: Types | None = None
-    """The single event type of a schema: a value of every event, named or not."""
+    parts: dict[str, list[Part]] = field(default_factory=dict)
 
-    def doubt(self, leaf: Leaf, fits: Mask | bool) -> None:
-        if fits is False:
+    def add(self, name: str, leaf: Leaf, found: Values | None) -> None:
+        """The values of an attribute; without any of them, or where they are not sound, nothing is certain."""
+        if found is None or found.sound is False:
             self.certain[leaf.rows] = False
-        elif fits is not True and not (there := fits[leaf.present]).all():
+            return
+        if found.sound is not True and not (there := found.sound[leaf.entries]).all():
             self.certain[leaf.rows[~there]] = False
-
-    def parts(self) -> dict[str, list[Part]] | None:
-        """The values as parts of a batch; None if Arrow holds more than can be held together."""
-        try:
-            parts = {name: [leaf.part()] for name, leaf in self.leaves.items()}
-        except pa.ArrowException:
-            return None
-        if self.only is not None:
-            names = self.only.names
-            at = names.indices.to_numpy()
-            parts[EVENT_TYPE] = [Part(Kind.STRING, self.only.rows, names.dictionary, at, single=True)]
-        return parts
+        entries = None if leaf.in_order else leaf.entries
+        self.parts[name] = [Part(found.kind, leaf.rows, found.column, entries, leaf.single)]
 
 
-def _look_at(events: Arrow, schema: Schema, validated: bool) -> _Columns:
+def _look_at(events: Arrow, schema: Schema, validated: bool, wanted: Wanted | None = None) -> _Columns:
     if isinstance(events, pa.Table):
         check_names(events.column_names)
-    columns = _distinct(events)
+    columns = _distinct(events, wanted)
     if columns is None:
         return _Columns(np.zeros(len(events), bool))
     found = _Columns(_there(events))
     for name, column in columns.items():
-        leaf, domain = leaf_of(column), schema.domain(name)
-        if leaf is not None:
-            fits = domain is not None and column_fits(domain, leaf.of, leaf.column, validated=validated)
-            found.doubt(leaf, fits)
-            if fits is not False:
-                found.leaves[name] = leaf
-    if schema.event_types and not schema.open:
-        found.only = only_type(schema, len(events))
+        if (leaf := leaf_of(column)) is not None:
+            found.add(name, leaf, _values(schema.domain(name), leaf, validated))
     if not validated:
         _check_counts(found)
-        _check_views(found, schema)
+    only = only_type(schema, len(events)) if schema.event_types and not schema.open else None
+    if not validated:
+        _check_views(found, schema, only)
+    if only is not None:
+        at = only.names.indices.to_numpy()
+        found.parts[EVENT_TYPE] = [Part(Kind.STRING, only.rows, only.names.dictionary, at, single=True)]
     return found
 
 
-def _distinct(events: Arrow) -> dict[str, pa.Array] | None:
+def _values(domain: Domain | None, leaf: Leaf, validated: bool) -> Values | None:
+    """None where only rows can be read: a kind that does not fit, or more than Arrow can hold together."""
+    try:
+        found = read_values(leaf.column)
+    except pa.ArrowException:
+        return None
+    return None if domain is None or found is None else values_in(domain, found, validated=validated)
+
+
+def _distinct(events: Arrow, wanted: Wanted | None) -> dict[str, pa.Array] | None:
     """The columns by name; None if only rows can say what is wrong with them, or whether anything is."""
     try:
-        columns = list(leaves(events))
+        columns = list(leaves(events, wanted))
     except (EventError, LimitError, pa.ArrowException):  # Arrow joins no chunks whose dictionaries hold nulls
         return None
     found = dict(columns)
@@ -152,24 +155,24 @@ def _there(events: Arrow) -> Mask:
 
 def _check_counts(found: _Columns) -> None:
     """An event has at most `MAX_VALUES` values."""
-    room = MAX_VALUES - len(found.leaves)
-    several = [leaf.rows for leaf in found.leaves.values() if not leaf.single]
+    parts = [part for listed in found.parts.values() for part in listed]
+    room = MAX_VALUES - len(parts)
+    several = [part.rows for part in parts if not part.single]
     if sum(map(len, several)) > room:
         counts = sum(np.bincount(rows, minlength=len(found.certain)) for rows in several)
         found.certain &= counts <= room
 
 
-def _check_views(found: _Columns, schema: Schema) -> None:
+def _check_views(found: _Columns, schema: Schema, types: Types | None) -> None:
     """R1, the counts of R2, and R3."""
     size = len(found.certain)
     if schema.open or not schema.event_types or not size:
         return
-    types = found.only
-    if types is None and EVENT_TYPE in found.leaves:
-        part = found.leaves[EVENT_TYPE].part()
+    if types is None and EVENT_TYPE in found.parts:
+        [part] = found.parts[EVENT_TYPE]
         types = Types(part.rows, part.values)
     if types is None:
         found.certain[:] = False
         return
-    given = {name: leaf.rows for name, leaf in found.leaves.items() if name != EVENT_TYPE}
+    given = {name: part.rows for name, [part] in found.parts.items() if name != EVENT_TYPE}
     found.certain &= keep_views(schema, size, given, types)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tamis.errors import EventError, LimitError
 from tamis.model.values import ValueRefused, is_text, show_raw
 
-__all__ = ["MAX_DEPTH", "flatten", "flatten_mapping"]
+__all__ = ["MAX_DEPTH", "Wanted", "flatten", "flatten_mapping"]
 
 MAX_DEPTH = 32
 """Objects inside one another."""
@@ -58,3 +58,35 @@ def _name(key: object) -> str:
         return is_text(key)
     except ValueRefused as error:
         raise EventError(f"attribute {show_raw(key)}: {error}") from None
+
+
+class Wanted:
+    """The attributes that somebody will look at, by their dotted names; the others of an event need not be read."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = frozenset(names)
+        self._above = frozenset(_above(self.names))
+
+    def leads(self, name: str) -> bool:
+        """Whether it is a wanted attribute, or what has one inside."""
+        return name in self.names or name in self._above
+
+    def only(self, raw: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+        """An event as it came, without what nobody wants."""
+        kept: dict[str, Any] = {}
+        for key, found in raw.items():
+            name = prefix + key if isinstance(key, str) else ""
+            if _items(found) is None:
+                if name in self.names:
+                    kept[key] = found
+            elif name in self._above:
+                kept[key] = self.only(found, f"{name}.")
+        return kept
+
+
+def _above(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        at = name.find(".")
+        while at >= 0:
+            yield name[:at]
+            at = name.find(".", at + 1)
