@@ -11,40 +11,46 @@ module; `tamis.batches` and `tamis.registry` need no kernel.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch
-from tamis.batches.edge import read_batch, read_events
+from tamis.batches.edge import Given, given_events, pieces_of, read_batch, read_events
+from tamis.batches.frames import Frame
+from tamis.batches.refusals import OnError, Refusing, check_on_error
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
-from tamis.matches import Matches
+from tamis.matches import Matches, with_refused
 from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
 from tamis.model.values import show_raw
 from tamis.registry.explaining import Explanation, explain
-from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
+from tamis.registry.given import Subscribing, checked_id, pairs_of, plain_columns
 from tamis.registry.plain_registry import PlainRegistry
-from tamis.registry.protocol import Registry
+from tamis.registry.protocol import Registry, Unread
 from tamis.registry.receipts import Receipt
 from tamis.store.saved import Saved, read_saved
 
 __all__ = ["Engine", "Receipt"]
 
-Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
+Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch | Frame
+
+_T = TypeVar("_T")
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
 _MOST_LEARNED = 10_000
 """Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
+_SAMPLE = 16
+"""Events of a batch of mappings, or of the first of many tables that look alike, whose attributes are all looked at."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
@@ -68,6 +74,7 @@ class Engine:
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned: dict[str, set[Kind]] = {}
+        self._sampled: set[object] = set()
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -82,7 +89,7 @@ class Engine:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
         return self._registry.subscribe(checked_id(id), expression)
 
-    def subscribe_many(self, subscriptions: Given) -> Receipt:
+    def subscribe_many(self, subscriptions: Subscribing) -> Receipt:
         """Pairs, or an Arrow table with columns `id` and `expression`: all of them or, on an error, none.
 
         An id that comes twice has its last expression. The error says which subscription is wrong.
@@ -114,41 +121,89 @@ class Engine:
         self._learn_events([read])
         return self._registry.match_event(read)
 
-    def match_many(self, events: Events, *, threads: int = 1) -> Matches:
-        """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
+    def match_many(
+        self, events: Events, *, threads: int = 1, on_error: OnError = "raise", event_id: str | None = None
+    ) -> Matches:
+        """The answers to a batch: mappings, an Arrow table or RecordBatch, a frame of pandas or polars, or anything
+        else that gives Arrow its columns.
 
-        The adaptive engine splits the batch over `threads`.
+        An event that is refused raises an error that says which it is. With `on_error="skip"` it just has no matches,
+        and with "collect" the answer's `errors` have all of them; row numbers stay those of `events`. `event_id` names
+        the field with the events' own ids, for the errors. The adaptive engine splits the batch over `threads`.
         """
-        _checked_count("threads", threads)
-        return self._registry.match_many(self._batch(events), threads)
+        return self._match(given_events(events, self.schema, _checked_name(event_id)), threads, on_error)
 
-    def count_many(self, events: Events) -> npt.NDArray[np.int64]:
-        """How many subscriptions each event satisfies, without listing them."""
-        return self._registry.count_many(self._batch(events))
+    def count_many(
+        self, events: Events, *, on_error: OnError = "raise", event_id: str | None = None
+    ) -> npt.NDArray[np.int64]:
+        """How many subscriptions each event satisfies, without listing them. An event that is refused raises an error,
+        or with `on_error="skip"` satisfies none."""
+        check_on_error(on_error, ("raise", "skip"))
+        given = given_events(events, self.schema, _checked_name(event_id))
+        counts, refusing = self._answer(given, self._registry.count_many, on_error)
+        return refusing.spread(counts)
 
-    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
+    def match_iter(
+        self,
+        events: Events,
+        *,
+        at_once: int = 1_000,
+        threads: int = 1,
+        on_error: OnError = "raise",
+        event_id: str | None = None,
+    ) -> Iterator[Matches]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
 
         A piece has at most `at_once` events, and fewer where they have very many matches. `events` may also be an
-        iterator, which is read as the pieces are asked for.
+        iterator or a stream of Arrow, which is read as the pieces are asked for. Errors count rows from the first
+        piece on.
         """
         _checked_count("at_once", at_once)
         _checked_count("threads", threads)
-        pieces = (part for piece in _pieces(events, at_once) for part in self._bounded(piece))
-        return (self.match_many(part, threads=threads) for part in pieces)
+        check_on_error(on_error)
+        pieces = (given_events(piece, self.schema, _checked_name(event_id)) for piece in pieces_of(events, at_once))
+        return self._match_pieces(pieces, threads, on_error)
 
-    def _bounded(self, piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch) -> Iterator[Events]:
+    def _match_pieces(self, pieces: Iterator[Given], threads: int, on_error: OnError) -> Iterator[Matches]:
+        first = 0
+        for piece in pieces:
+            for part in self._bounded(piece, on_error):
+                yield self._match(part, threads, on_error, first)
+                first += len(part.events)
+
+    def _bounded(self, piece: Given, on_error: OnError) -> Iterator[Given]:
         """The piece, cut further if its answer may be too large."""
-        if len(piece) * len(self) <= _MOST_MATCHES:
+        size = len(piece.events)
+        if size * len(self) <= _MOST_MATCHES:
             yield piece
             return
-        ends = np.cumsum(self.count_many(piece))
+        counts, refusing = self._answer(piece, self._registry.count_many, "skip")
+        ends = np.cumsum(refusing.spread(counts))
         first = 0
-        while first < len(piece):
+        while first < size:
             before = int(ends[first - 1]) if first else 0
             last = max(int(np.searchsorted(ends, before + _MOST_MATCHES, "right")), first + 1)
-            yield _slice(piece, first, last)
+            yield piece.slice(first, last)
             first = last
+
+    def _match(self, given: Given, threads: int, on_error: OnError, first: int = 0) -> Matches:
+        _checked_count("threads", threads)
+        found, refusing = self._answer(given, lambda batch: self._registry.match_many(batch, threads), on_error, first)
+        return with_refused(found, refusing)
+
+    def _answer(
+        self, given: Given, ask: Callable[[Batch], _T], on_error: OnError, first: int = 0
+    ) -> tuple[_T, Refusing]:
+        """Read the events and ask; once more, if meanwhile somebody subscribed to what was not read."""
+        check_on_error(on_error)
+        while True:
+            refusing = Refusing(on_error, given.id_of, first)
+            wanted = self._registry.wanted() if self.schema.open else None
+            batch = read_batch(given.events, self.schema, refusing, wanted=wanted)
+            with suppress(Unread):
+                found = ask(batch)
+                self._learn_sample(given)
+                return found, refusing
 
     def observe(self, events: Events) -> None:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
@@ -163,17 +218,17 @@ class Engine:
         read = self.schema.event(event)
         return explain(self.schema, parse(self.expression(id), self.schema), read)
 
-    def _batch(self, events: Events) -> Batch:
-        batch = read_batch(events, self.schema)
-        if self.schema.open:
-            for name, parts in batch.parts.items():
-                self._learn(name, [part.kind for part in parts])
-        return batch
-
     def _read_all(self, events: Events) -> list[Event]:
         read = read_events(events, self.schema)
         self._learn_events(read)
         return read
+
+    def _learn_sample(self, given: Given) -> None:
+        """What is not wanted is not read; what there is of it, the first events of a batch tell."""
+        if self.schema.open and given.shape not in self._sampled:
+            if len(self._sampled) < _MOST_LEARNED and given.shape is not None:
+                self._sampled.add(given.shape)
+            self._learn_events(read_events(given.slice(0, _SAMPLE).events, self.schema, lambda row, error: None))
 
     def _learn_events(self, events: Iterable[Event]) -> None:
         if self.schema.open:
@@ -315,21 +370,12 @@ def _checked_path(path: object) -> Path:
     return Path(path)
 
 
+def _checked_name(name: object) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"event_id: expected the name of a field, found {show_raw(name)}")
+    return name
+
+
 def _checked_count(name: str, count: object) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise OptionError(f"expected {name} to be a whole number of at least 1, found {show_raw(count)}")
-
-
-def _pieces(events: Events, at_once: int) -> Iterator[Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch]:
-    if isinstance(events, pa.Table | pa.RecordBatch):
-        yield from (events.slice(first, at_once) for first in range(0, len(events), at_once))
-        return
-    left = iter(events)
-    while piece := list(islice(left, at_once)):
-        yield piece
-
-
-def _slice(piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch, first: int, last: int) -> Events:
-    if isinstance(piece, pa.Table | pa.RecordBatch):
-        return piece.slice(first, last - first)
-    return piece[first:last]

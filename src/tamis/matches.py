@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
+from tamis.batches.refusals import Refusals, Refusing
 from tamis.errors import OptionError
 from tamis.matchers.base import Rows
 from tamis.model import SubscriptionId
 
-__all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids"]
+__all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids", "with_refused"]
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -66,11 +67,13 @@ class Matches:
     Event `i` matched `ids[code]` for each code in `codes[offsets[i]:offsets[i + 1]]`.
     """
 
-    def __init__(self, rows: Rows[Codes], ids: Ids) -> None:
+    def __init__(self, rows: Rows[Codes], ids: Ids, errors: Refusals | None = None) -> None:
         self._rows = rows
         self.offsets = rows.offsets
         self.codes = rows.items
         self.ids = ids
+        self.errors = Refusals() if errors is None else errors
+        """The events that were refused, if they were to be collected; they have no matches."""
 
     def __len__(self) -> int:
         """The number of events."""
@@ -105,3 +108,13 @@ class Matches:
         if not 0 <= row < len(self):
             raise OptionError(f"expected an event from 0 to {len(self) - 1}, found {row}")
         return self._rows.row(row)
+
+
+def with_refused(matches: Matches, refusing: Refusing) -> Matches:
+    """The answers to the accepted events, among all events."""
+    offsets = matches.offsets
+    if len(refusing.rows):
+        counts = refusing.spread(matches.counts())
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+    return Matches(Rows(offsets, matches.codes), matches.ids, refusing.errors)

@@ -6,7 +6,7 @@ Whole columns show which events are certainly right. Only the others are looked 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TypeAlias
 
@@ -41,12 +41,12 @@ def batch_of_arrow(
     good, parts = columns.certain, columns.parts
     whole = ArrowEvents(events, schema, wanted)
     if good.all():
-        return Batch(len(events), parts, whole)
+        return Batch(len(events), parts, whole, None, wanted)
     found = dict(ask(doubtful_rows(events, good, wanted), schema, refuse, validated=validated))
     if not good.any():
-        return batch_of_events(list(found.values()))
+        return batch_of_events(list(found.values()), wanted)
     whole.known |= found
-    return _merged(good, parts, found, whole)
+    return replace(_merged(good, parts, found, whole), wanted=wanted)
 
 
 def certain(events: Arrow, schema: Schema) -> Mask:

@@ -19,16 +19,9 @@ Ints = npt.NDArray[np.int32]
 
 _STRUCT = pa.struct([]).id
 _MAP = pa.map_(pa.string(), pa.null()).id
-_LISTS = frozenset(
-    of.id
-    for of in (
-        pa.list_(pa.null()),
-        pa.large_list(pa.null()),
-        pa.list_(pa.null(), 1),
-        pa.list_view(pa.null()),
-        pa.large_list_view(pa.null()),
-    )
-)
+_LIST_TYPES = (pa.list_, pa.large_list, pa.list_view, pa.large_list_view)
+_LISTS = frozenset(make(pa.null()).id for make in _LIST_TYPES)
+_FIXED = pa.list_(pa.null(), 1).id
 _DICTIONARY = pa.dictionary(pa.int8(), pa.null()).id
 _RUNS = pa.run_end_encoded(pa.int16(), pa.null()).id
 
@@ -88,6 +81,8 @@ def leaf_of(column: pa.Array) -> Leaf | None:
     if column.type.id in _LISTS:
         parents = _parents(column)
         column = pc.list_flatten(column)
+    elif column.type.id == _FIXED:
+        column, parents = _fixed(column)
     rows, entries = _present(column), None
     while column.type.id in (_DICTIONARY, _RUNS):
         column, at = _dictionary(column) if column.type.id == _DICTIONARY else _runs(column)
@@ -107,6 +102,17 @@ def _parents(lists: pa.Array) -> Ints:
     """The list of each entry that `list_flatten` gives: a null has none, whatever lies between its ends."""
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy()
     return np.repeat(np.arange(len(lists), dtype=np.int32), lengths)
+
+
+def _fixed(lists: pa.Array) -> tuple[pa.Array, Ints]:
+    """All entries of lists of one size, with the list of each; a null has none."""
+    size = lists.type.list_size
+    values = lists.values.slice(lists.offset * size, len(lists) * size)
+    parents = np.repeat(np.arange(len(lists), dtype=np.int32), size)
+    if not lists.null_count:
+        return values, parents
+    kept = np.repeat(lists.is_valid().to_numpy(zero_copy_only=False), size)
+    return values.filter(pa.array(kept)), parents[kept]
 
 
 def _dictionary(column: pa.Array) -> tuple[pa.Array, Ints]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -51,7 +51,7 @@ def only_wanted(found: Iterator[Raw], wanted: Wanted | None) -> Iterator[Raw]:
     """The events without what nobody wants."""
     if wanted is None:
         return found
-    return (raw if isinstance(raw, EventError) else wanted.only(raw) for raw in found)
+    return (wanted.only(raw) if isinstance(raw, Mapping) else raw for raw in found)
 
 
 class ArrowEvents:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from tamis.errors import EventError, LimitError
 from tamis.model import Event, Schema
 from tamis.model.events import read_validated
+from tamis.model.values import show_raw
 
 __all__ = ["Raw", "Refusal", "Refuse", "ask", "raise_by_row"]
 
@@ -42,9 +43,10 @@ def ask(
             yield number, event
 
 
-def raise_by_row(row: int, error: Refusal) -> None:
+def raise_by_row(row: int, error: Refusal, id: object = None) -> None:
     """Stop at the first refusal; the error says which event of the batch it is."""
+    place = f"event {row}" if id is None else f"event {row} ({show_raw(id) if isinstance(id, str) else id})"
     if isinstance(error, LimitError):
-        raise LimitError(f"event {row}: {error}", error.limit, error.found) from None
+        raise LimitError(f"{place}: {error}", error.limit, error.found) from None
     message = str(error).removeprefix(f"{error.rule}: ")
-    raise EventError(f"event {row}: {message}", error.rule, error.attribute) from None
+    raise EventError(f"{place}: {message}", error.rule, error.attribute) from None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.model import Event, Kind
+from tamis.model.names import Wanted
 
 __all__ = ["Batch", "Column", "Part", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
 
@@ -70,6 +71,8 @@ class Batch:
     source: Whole
     chosen: Longs | None = None
     """Where in `source` each event is; None if they lie there in order."""
+    wanted: Wanted | None = None
+    """The attributes that were read; None if all were."""
 
     def event(self, row: int) -> Event:
         return self.source[row if self.chosen is None else int(self.chosen[row])]
@@ -89,10 +92,10 @@ class Batch:
             if kept := [part for one in listed if len((part := one.select(place)).rows)]:
                 parts[name] = kept
         at = chosen if self.chosen is None else self.chosen[chosen]
-        return Batch(len(chosen), parts, self.source, at)
+        return Batch(len(chosen), parts, self.source, at, self.wanted)
 
 
-def batch_of_events(events: Sequence[Event]) -> Batch:
+def batch_of_events(events: Sequence[Event], wanted: Wanted | None = None) -> Batch:
     """A batch of events that were checked already."""
     lists: dict[tuple[str, Kind], tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
     for row, event in enumerate(events):
@@ -104,7 +107,7 @@ def batch_of_events(events: Sequence[Event]) -> Batch:
     parts: dict[str, list[Part]] = defaultdict(list)
     for (name, kind), (rows, data) in lists.items():
         parts[name].append(Part(kind, np.array(rows, np.int32), column_of(data, kind)))
-    return Batch(len(events), dict(parts), events)
+    return Batch(len(events), dict(parts), events, None, wanted)
 
 
 def column_of(data: list[Any], kind: Kind) -> Column:

@@ -67,6 +67,10 @@ class Wanted:
         self.names = frozenset(names)
         self._above = frozenset(_above(self.names))
 
+    def all_in(self, read: Wanted | None) -> bool:
+        """Whether these were read; None stands for all there are."""
+        return read is None or self.names <= read.names
+
     def leads(self, name: str) -> bool:
         """Whether it is a wanted attribute, or what has one inside."""
         return name in self.names or name in self._above

@@ -11,9 +11,9 @@ from tamis.errors import OptionError
 from tamis.model import SubscriptionId
 from tamis.model.values import ValueRefused, is_text, show_raw
 
-__all__ = ["Given", "checked_id", "pairs_of", "plain_columns"]
+__all__ = ["Subscribing", "checked_id", "pairs_of", "plain_columns"]
 
-Given: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
+Subscribing: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
 
 
 def checked_id(id: object) -> SubscriptionId:
@@ -27,7 +27,7 @@ def checked_id(id: object) -> SubscriptionId:
         raise OptionError(f"subscription id: {error}") from None
 
 
-def pairs_of(given: Given) -> Iterator[tuple[SubscriptionId, str]]:
+def pairs_of(given: Subscribing) -> Iterator[tuple[SubscriptionId, str]]:
     """One after the other; an id that is none is an error that says in which row."""
     pairs: Iterable[Any] = _rows(given) if isinstance(given, pa.Table | pa.RecordBatch) else given
     for row, pair in enumerate(pairs):
@@ -47,7 +47,7 @@ def _rows(table: pa.Table | pa.RecordBatch) -> Iterable[Any]:
     return zip(*(_column(table, name).to_pylist() for name in ("id", "expression")), strict=True)
 
 
-def plain_columns(given: Given) -> tuple[pa.Array, pa.Array] | None:
+def plain_columns(given: Subscribing) -> tuple[pa.Array, pa.Array] | None:
     """Ids and texts as a registry takes columns; None if they are to be looked at pair by pair."""
     if not isinstance(given, pa.Table | pa.RecordBatch) or not _has_both(given):
         return None

@@ -19,9 +19,11 @@ from tamis.errors import TamisError, UnknownSubscription
 from tamis.matchers.base import Entry, Matcher, Rows
 from tamis.matches import ListedIds, Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
+from tamis.model.names import Wanted
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
+from tamis.registry.protocol import Unread
 from tamis.registry.receipts import Receipt, parse_row, parse_text
 from tamis.store.saved import Saved, write_saved
 
@@ -52,6 +54,7 @@ class PlainRegistry:
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
         self._lock = ReadWriteLock()
+        self._wanted: Wanted | None = None  # until somebody asks
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
@@ -110,10 +113,12 @@ class PlainRegistry:
         self._held.update(held)
         self._ids.update((one.key, id) for id, one in held.items())
         self._next_key = next_key
+        self._wanted = None
 
     def _forget(self, id: SubscriptionId, key: int) -> None:
         self._held.pop(id, None)
         self._ids.pop(key, None)
+        self._wanted = None
 
     def _learn_again(self) -> None:
         if self._renew is not None:
@@ -130,9 +135,21 @@ class PlainRegistry:
         with self._lock.reading():
             return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
 
+    def wanted(self) -> Wanted:
+        with self._lock.reading():
+            return self._wanted_now()
+
+    def _wanted_now(self) -> Wanted:
+        found = self._wanted
+        if found is None:
+            found = self._wanted = Wanted(self._attributes_now())
+        return found
+
     def match_many(self, batch: Batch, threads: int = 1) -> Matches:
         events = batch.events()
         with self._lock.reading():
+            if not self._wanted_now().all_in(batch.wanted):
+                raise Unread
             found = self._matcher.match_many(events)
             unique, codes = np.unique(found.items, return_inverse=True)
             ids = ListedIds([self._ids[int(key)] for key in unique])
@@ -174,10 +191,13 @@ class PlainRegistry:
             return found | dict(stats.details)
 
     def attributes(self) -> Attributes:
-        found: Attributes = {}
         with self._lock.reading():
-            for held in self._held.values():
-                attributes_of(held.conjunctions, found)
+            return self._attributes_now()
+
+    def _attributes_now(self) -> Attributes:
+        found: Attributes = {}
+        for held in self._held.values():
+            attributes_of(held.conjunctions, found)
         return found
 
     def check(self) -> None:

@@ -17,7 +17,9 @@ from tamis.batches.batch import Batch
 from tamis.matchers.naive import conjunction_holds
 from tamis.matches import Matches
 from tamis.model import Event, Kind, SubscriptionId
+from tamis.model.names import Wanted
 from tamis.registry.attributes import Attributes, attributes_of
+from tamis.registry.protocol import Unread
 from tamis.segments.ask.answering import Answering
 from tamis.segments.ask.roads import Ask, Roads
 from tamis.segments.compile.layout import Home
@@ -43,6 +45,7 @@ class Collection:
         self._answering = Answering(self._schema)
         self.roads = Roads(self._schema, self._answering, self._work)
         self._asked = 0
+        self._wanted = Wanted(())
 
     # -- by events --------------------------------------------------------------------------------------------
 
@@ -78,16 +81,35 @@ class Collection:
 
     def match_many(self, batch: Batch, threads: int = 1) -> Matches:
         """The rows that each event of a batch satisfies, as codes of their ids."""
+        segments = self._frozen_for(batch)
         self._asked += batch.size
-        return self._answering.answer(self._frozen(), batch, threads, self._work)
+        return self._answering.answer(segments, batch, threads, self._work)
 
     def count_many(self, batch: Batch) -> Longs:
         """How many subscriptions each event of a batch satisfies."""
+        segments = self._frozen_for(batch)
         self._asked += batch.size
-        return self._answering.count(self._frozen(), batch, self._work)
+        return self._answering.count(segments, batch, self._work)
+
+    def wanted(self) -> Wanted:
+        """The attributes that subscriptions look at, of the dead as well until they are compiled away."""
+        return self._wanted_by(self._frozen())
+
+    def _frozen_for(self, batch: Batch) -> tuple[Segment, ...]:
+        segments = self._frozen()
+        if not self._wanted_by(segments).all_in(batch.wanted):
+            raise Unread
+        return segments
 
     def _frozen(self) -> tuple[Segment, ...]:
         return self._subscriptions.snapshot(freeze=True).segments
+
+    def _wanted_by(self, segments: tuple[Segment, ...]) -> Wanted:
+        names = frozenset[str]().union(*(segment.layout.columns.wanted for segment in segments))
+        known = self._wanted
+        if known.names != names:
+            known = self._wanted = Wanted(names)
+        return known
 
     # -- about themselves -------------------------------------------------------------------------------------
 

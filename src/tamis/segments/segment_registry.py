@@ -19,6 +19,7 @@ from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
 from tamis.matches import Matches
 from tamis.model import Event, Schema, SubscriptionId
+from tamis.model.names import Wanted
 from tamis.registry.attributes import Attributes
 from tamis.registry.finishing import finish
 from tamis.registry.receipts import Receipt, at_row, parse_row, parse_text
@@ -216,6 +217,9 @@ class SegmentRegistry:
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match_event(event)
+
+    def wanted(self) -> Wanted:
+        return self.collection.wanted()
 
     def match_many(self, batch: Batch, threads: int = 1) -> Matches:
         return self.collection.match_many(batch, threads)

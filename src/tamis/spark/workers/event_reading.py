@@ -33,7 +33,7 @@ def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema, *, validat
     return edge.read_batch(source_of(events), schema, refuse, validated=validated)
 
 
-def source_of(events: pa.Array) -> edge.Events:
+def source_of(events: pa.Array) -> pa.StructArray | Iterator[Raw]:
     """The column as the edge takes it."""
     if is_variant(events.type):
         return map(_from_variant, *(events.field(name) for name in _VARIANT))
@@ -46,7 +46,7 @@ def source_of(events: pa.Array) -> edge.Events:
 def raw_events(events: pa.Array) -> Iterator[Raw]:
     """The events of a column as mappings, not checked."""
     source = source_of(events)
-    return raws(source) if isinstance(source, pa.StructArray) else iter(source)
+    return raws(source) if isinstance(source, pa.StructArray) else source
 
 
 def _in_utc(kind: pa.DataType) -> pa.DataType:
