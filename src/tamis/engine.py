@@ -16,35 +16,39 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
-from tamis.batches.edge import read_batch, read_events
+from tamis.batches.batch import ReadBatch
+from tamis.batches.edge import first_events, read_batch, read_events
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches
-from tamis.model import Event, Kind, Schema, SubscriptionId
+from tamis.model import Schema, SubscriptionId
 from tamis.model.domains import hint
+from tamis.model.names import Used
 from tamis.model.values import show_raw
+from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.explaining import Explanation, explain
 from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
+from tamis.registry.learning import Learned
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
 from tamis.store.saved import Saved, read_saved
+
+if TYPE_CHECKING:
+    from tamis.batches.json_source import JsonSource
 
 __all__ = ["Engine", "Receipt"]
 
 Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-_MOST_LEARNED = 10_000
-"""Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
@@ -67,7 +71,7 @@ class Engine:
             if unknown := _UNKNOWN_OPTION.search(str(error)):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
-        self._learned: dict[str, set[Kind]] = {}
+        self._learned = Learned(self.schema)
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -108,11 +112,9 @@ class Engine:
 
     def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
-        if not self.schema.open:
-            return self._registry.match(event)
-        read = self.schema.event(event)
-        self._learn_events([read])
-        return self._registry.match_event(read)
+        found = self._registry.match(event)
+        self._learned.from_one(event)
+        return found
 
     def match_many(self, events: Events, *, threads: int = 1) -> Matches:
         """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
@@ -120,11 +122,32 @@ class Engine:
         The adaptive engine splits the batch over `threads`.
         """
         _checked_count("threads", threads)
-        return self._registry.match_many(self._batch(events), threads)
+        events = _held(events)
+        found = self._registry.match_many(self._reading(events), threads)
+        self._learned.from_many(partial(first_events, events))
+        return found
+
+    def match_json(self, data: JsonSource, *, threads: int = 1) -> Matches:
+        """The answers to events in JSON, a line each or one array of them: bytes, a path, or a binary file.
+
+        A `str` is a path, never JSON. The answers are those of `match_many` for what Python's `json` reads; what is
+        not JSON is an `EventError` that names line and column.
+        """
+        from tamis.batches.json_bytes import first_of, read_json
+        from tamis.batches.json_source import open_json
+
+        _checked_count("threads", threads)
+        text = open_json(data)
+        found = self._registry.match_many(lambda used: read_json(text, self.schema, used=used), threads)
+        self._learned.from_many(partial(first_of, text))
+        return found
 
     def count_many(self, events: Events) -> npt.NDArray[np.int64]:
         """How many subscriptions each event satisfies, without listing them."""
-        return self._registry.count_many(self._batch(events))
+        events = _held(events)
+        found = self._registry.count_many(self._reading(events))
+        self._learned.from_many(partial(first_events, events))
+        return found
 
     def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
@@ -154,35 +177,21 @@ class Engine:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
         subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
         folder keep what was learned."""
-        read = self._read_all(events)
+        events = _held(events)
+        read = read_events(events, self.schema)
+        self._learned.from_many(partial(first_events, events))
         if read:
             self._registry.observe(read)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
-        read = self.schema.event(event)
-        return explain(self.schema, parse(self.expression(id), self.schema), read)
+        conjunctions = parse(self.expression(id), self.schema)
+        named: Attributes = {}
+        attributes_of(conjunctions, named)
+        return explain(self.schema, conjunctions, self.schema.event(event, Used.of(named)))
 
-    def _batch(self, events: Events) -> Batch:
-        batch = read_batch(events, self.schema)
-        if self.schema.open:
-            for name, parts in batch.parts.items():
-                self._learn(name, [part.kind for part in parts])
-        return batch
-
-    def _read_all(self, events: Events) -> list[Event]:
-        read = read_events(events, self.schema)
-        self._learn_events(read)
-        return read
-
-    def _learn_events(self, events: Iterable[Event]) -> None:
-        if self.schema.open:
-            for name, values in (pair for event in events for pair in event.values.items()):
-                self._learn(name, [value.kind for value in values])
-
-    def _learn(self, name: str, kinds: Iterable[Kind]) -> None:
-        if name in self._learned or len(self._learned) < _MOST_LEARNED:
-            self._learned.setdefault(name, set()).update(kinds)
+    def _reading(self, events: Events) -> ReadBatch:
+        return lambda used: read_batch(events, self.schema, used=used)
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
@@ -196,7 +205,7 @@ class Engine:
     def _attributes(self) -> dict[str, list[str]]:
         """Names and kinds from both sides, subscriptions and events."""
         known = self._registry.attributes()
-        for name, kinds in list(self._learned.items()):  # a copy: readers still add
+        for name, kinds in list(self._learned.names.items()):  # a copy: readers still add
             known.setdefault(name, set()).update(kinds)
         return {name: sorted(kind.name.lower() for kind in known[name]) for name in sorted(known)}
 
@@ -327,6 +336,11 @@ def _pieces(events: Events, at_once: int) -> Iterator[Sequence[Mapping[str, obje
     left = iter(events)
     while piece := list(islice(left, at_once)):
         yield piece
+
+
+def _held(events: Events) -> Events:
+    """An iterator is read before anything is locked: it may ask the engine itself."""
+    return events if isinstance(events, pa.Table | pa.RecordBatch | Sequence) else list(events)
 
 
 def _slice(piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch, first: int, last: int) -> Events:

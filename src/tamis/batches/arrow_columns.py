@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from tamis.batches.arrow_types import ArrowType, arrow_type
 from tamis.batches.batch import Part
-from tamis.model.names import flatten
+from tamis.model.names import Used, flatten
 
-__all__ = ["Leaf", "leaf_of", "leaves"]
+__all__ = ["Leaf", "leaf_of", "leaves", "only_used"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -23,9 +23,25 @@ _LISTS = (pa.list_(pa.null()).id, pa.large_list(pa.null()).id)
 _DICTIONARY = pa.dictionary(pa.int8(), pa.null()).id
 
 
-def leaves(events: pa.Table | pa.StructArray) -> Iterator[tuple[str, pa.Array]]:
-    """The columns that are no structs, named as within mappings; the nulls of a struct are nulls of its fields."""
-    return ((name, _whole(column)) for name, column in flatten(_fields(events), _inside))
+def leaves(events: pa.Table | pa.StructArray, used: Used | None = None) -> Iterator[tuple[str, pa.Array]]:
+    """The columns that are no structs, named as within mappings; the nulls of a struct are nulls of its fields.
+
+    Only those that are `used`, where that is given.
+    """
+    found = flatten(_fields(events), _inside)
+    return ((name, _whole(column)) for name, column in found if used is None or name in used.names)
+
+
+def only_used(events: pa.Table | pa.StructArray, used: Used) -> pa.Table | pa.StructArray:
+    """The events without the columns that nobody asks about."""
+    looked_at = used.names | used.inside
+    chosen = [(name, column) for name, column in _fields(events) if name in looked_at]
+    if not chosen:
+        chosen = [("", pa.nulls(len(events)))]
+    names, columns = [str(name) for name, _ in chosen], [column for _, column in chosen]
+    if isinstance(events, pa.Table):
+        return pa.Table.from_arrays(columns, names)
+    return pa.StructArray.from_arrays(columns, names, mask=events.is_null() if events.null_count else None)
 
 
 def _fields(events: pa.Table | pa.StructArray | pa.ChunkedArray) -> Iterable[tuple[object, pa.Array]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tamis.batches.asking import Raw, ask, raise_by_row
 from tamis.errors import EventError
 from tamis.model import Event, Schema
+from tamis.model.names import Used
 
 __all__ = ["ArrowEvents", "check_names", "raws"]
 
@@ -50,17 +51,21 @@ def _found(row: dict[str, object] | None) -> Raw:
 class ArrowEvents:
     """Events that were accepted, by their rows; each is read when it is first asked for."""
 
-    def __init__(self, events: pa.Table | pa.StructArray, schema: Schema, known: dict[int, Event]) -> None:
+    def __init__(
+        self, events: pa.Table | pa.StructArray, schema: Schema, known: dict[int, Event], used: Used | None = None
+    ) -> None:
         self._events = events
         self._schema = schema
         self._known = known
+        self._used = used
 
     def __getitem__(self, row: int) -> Event:
         if row not in self._known:
             one = zip([row], raws(self._events.slice(row, 1)), strict=True)
-            self._known |= ask(one, self._schema, raise_by_row, validated=True)
+            self._known |= ask(one, self._schema, raise_by_row, validated=True, used=self._used)
         return self._known[row]
 
     def read_all(self) -> None:
         """Rows become mappings at once, which is quicker than one by one."""
-        self._known |= ask(enumerate(raws(self._events)), self._schema, raise_by_row, validated=True)
+        every = enumerate(raws(self._events))
+        self._known |= ask(every, self._schema, raise_by_row, validated=True, used=self._used)

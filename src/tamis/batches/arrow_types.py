@@ -16,7 +16,18 @@ from tamis.batches.batch import Column, column_of
 from tamis.model import Kind, value_of
 from tamis.model.values import FIRST_INSTANT, LAST_INSTANT, MAX_DIGITS
 
-__all__ = ["ArrowType", "Verdict", "arrow_type", "every", "numbers_of"]
+__all__ = [
+    "CERTAIN_REAL",
+    "CERTAIN_TEXT",
+    "CERTAIN_TRUTH",
+    "CERTAIN_WHOLE",
+    "INSTANT",
+    "ArrowType",
+    "Verdict",
+    "arrow_type",
+    "every",
+    "numbers_of",
+]
 
 Ints = npt.NDArray[np.int32]
 Verdict: TypeAlias = npt.NDArray[np.bool_] | bool
@@ -142,10 +153,15 @@ _DECIMAL = ArrowType(Kind.NUMBER, _always, _decimals)
 _TEXT = ArrowType(Kind.STRING, _is_utf8, _texts)
 _WHOLE = ArrowType(Kind.NUMBER, _always, _wholes, whole=True)
 _REAL = ArrowType(Kind.NUMBER, _finite, _reals)
+CERTAIN_TEXT = ArrowType(Kind.STRING, _always, _texts)
+CERTAIN_WHOLE, CERTAIN_REAL = _WHOLE, _REAL
+CERTAIN_TRUTH = ArrowType(Kind.BOOLEAN, _always, _truths)
+INSTANT = ArrowType(Kind.TIMESTAMP, _always, _wholes)
+"""Of columns that we made ourselves: texts are UTF-8, instants are counts of nanoseconds."""
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
 
 _TYPES: dict[int, ArrowType | Callable[[pa.DataType], ArrowType | None]] = {
-    pa.bool_().id: ArrowType(Kind.BOOLEAN, _always, _truths),
+    pa.bool_().id: CERTAIN_TRUTH,
     **{of.id: _WHOLE for of in _INTEGERS},
     **{of.id: _REAL for of in (pa.float16(), pa.float32(), pa.float64())},
     _STRING: _TEXT,

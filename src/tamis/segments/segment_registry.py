@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.errors import SegmentError, UnknownSubscription
 from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
@@ -217,11 +217,11 @@ class SegmentRegistry:
     def match_event(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match_event(event)
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        return self.collection.match_many(batch, threads)
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
+        return self.collection.match_many(read, threads)
 
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return self.collection.count_many(batch)
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        return self.collection.count_many(read)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""
