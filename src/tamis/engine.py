@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.batches.edge import Given, given_events, pieces_of, read_batch, read_events
 from tamis.batches.frames import Frame
 from tamis.batches.refusals import OnError, Refusing, check_on_error
@@ -30,15 +29,21 @@ from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches, with_refused
-from tamis.model import Event, Kind, Schema, SubscriptionId
+from tamis.model import Schema, SubscriptionId
 from tamis.model.domains import hint
+from tamis.model.names import Used
 from tamis.model.values import show_raw
+from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.explaining import Explanation, explain
 from tamis.registry.given import Subscribing, checked_id, pairs_of, plain_columns
+from tamis.registry.learning import Learned
 from tamis.registry.plain_registry import PlainRegistry
-from tamis.registry.protocol import Registry, Unread
+from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
 from tamis.store.saved import Saved, read_saved
+
+if TYPE_CHECKING:
+    from tamis.batches.json_source import JsonSource
 
 __all__ = ["Engine", "Receipt"]
 
@@ -47,10 +52,6 @@ Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch |
 _T = TypeVar("_T")
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-_MOST_LEARNED = 10_000
-"""Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
-_SAMPLE = 16
-"""Events of a batch of mappings, or of the first of many tables that look alike, whose attributes are all looked at."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
@@ -73,8 +74,7 @@ class Engine:
             if unknown := _UNKNOWN_OPTION.search(str(error)):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
-        self._learned: dict[str, set[Kind]] = {}
-        self._sampled: set[object] = set()
+        self._learned = Learned(self.schema)
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -115,11 +115,9 @@ class Engine:
 
     def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
-        if not self.schema.open:
-            return self._registry.match(event)
-        read = self.schema.event(event)
-        self._learn_events([read])
-        return self._registry.match_event(read)
+        found = self._registry.match(event)
+        self._learned.from_one(event)
+        return found
 
     def match_many(
         self, events: Events, *, threads: int = 1, on_error: OnError = "raise", event_id: str | None = None
@@ -132,6 +130,22 @@ class Engine:
         the field with the events' own ids, for the errors. The adaptive engine splits the batch over `threads`.
         """
         return self._match(given_events(events, self.schema, _checked_name(event_id)), threads, on_error)
+
+    def match_json(self, data: JsonSource, *, threads: int = 1, on_error: OnError = "raise") -> Matches:
+        """The answers to events in JSON, a line each or one array of them: bytes, a path, or a binary file.
+
+        A `str` is a path, never JSON. The answers are those of `match_many` for what Python's `json` reads; what is
+        not JSON is an `EventError` that names line and column.
+        """
+        from tamis.batches.json_bytes import first_of, read_json
+        from tamis.batches.json_source import open_json
+
+        _checked_count("threads", threads)
+        check_on_error(on_error)
+        text, refusing = open_json(data), Refusing(on_error)
+        found = self._registry.match_many(lambda used: read_json(text, self.schema, refusing, used=used), threads)
+        self._learned.from_many(partial(first_of, text))
+        return with_refused(found, refusing)
 
     def count_many(
         self, events: Events, *, on_error: OnError = "raise", event_id: str | None = None
@@ -188,56 +202,34 @@ class Engine:
 
     def _match(self, given: Given, threads: int, on_error: OnError, first: int = 0) -> Matches:
         _checked_count("threads", threads)
-        found, refusing = self._answer(given, lambda batch: self._registry.match_many(batch, threads), on_error, first)
+        found, refusing = self._answer(given, lambda read: self._registry.match_many(read, threads), on_error, first)
         return with_refused(found, refusing)
 
     def _answer(
-        self, given: Given, ask: Callable[[Batch], _T], on_error: OnError, first: int = 0
+        self, given: Given, ask: Callable[[ReadBatch], _T], on_error: OnError, first: int = 0
     ) -> tuple[_T, Refusing]:
-        """Read the events and ask; once more, if meanwhile somebody subscribed to what was not read."""
         check_on_error(on_error)
-        while True:
-            refusing = Refusing(on_error, given.id_of, first)
-            wanted = self._registry.wanted() if self.schema.open else None
-            batch = read_batch(given.events, self.schema, refusing, wanted=wanted)
-            with suppress(Unread):
-                found = ask(batch)
-                self._learn_sample(given)
-                return found, refusing
+        refusing = Refusing(on_error, given.id_of, first)
+        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used))
+        self._learned.from_many(given.first)
+        return found, refusing
 
     def observe(self, events: Events) -> None:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
         subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
         folder keep what was learned."""
-        read = self._read_all(events)
+        given = given_events(events, self.schema)
+        read = read_events(given.events, self.schema)
+        self._learned.from_many(given.first)
         if read:
             self._registry.observe(read)
 
     def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
-        read = self.schema.event(event)
-        return explain(self.schema, parse(self.expression(id), self.schema), read)
-
-    def _read_all(self, events: Events) -> list[Event]:
-        read = read_events(events, self.schema)
-        self._learn_events(read)
-        return read
-
-    def _learn_sample(self, given: Given) -> None:
-        """What is not wanted is not read; what there is of it, the first events of a batch tell."""
-        if self.schema.open and given.shape not in self._sampled:
-            if len(self._sampled) < _MOST_LEARNED and given.shape is not None:
-                self._sampled.add(given.shape)
-            self._learn_events(read_events(given.slice(0, _SAMPLE).events, self.schema, lambda row, error: None))
-
-    def _learn_events(self, events: Iterable[Event]) -> None:
-        if self.schema.open:
-            for name, values in (pair for event in events for pair in event.values.items()):
-                self._learn(name, [value.kind for value in values])
-
-    def _learn(self, name: str, kinds: Iterable[Kind]) -> None:
-        if name in self._learned or len(self._learned) < _MOST_LEARNED:
-            self._learned.setdefault(name, set()).update(kinds)
+        conjunctions = parse(self.expression(id), self.schema)
+        named: Attributes = {}
+        attributes_of(conjunctions, named)
+        return explain(self.schema, conjunctions, self.schema.event(event, Used.of(named)))
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
@@ -251,7 +243,7 @@ class Engine:
     def _attributes(self) -> dict[str, list[str]]:
         """Names and kinds from both sides, subscriptions and events."""
         known = self._registry.attributes()
-        for name, kinds in list(self._learned.items()):  # a copy: readers still add
+        for name, kinds in list(self._learned.names.items()):  # a copy: readers still add
             known.setdefault(name, set()).update(kinds)
         return {name: sorted(kind.name.lower() for kind in known[name]) for name in sorted(known)}
 

@@ -289,7 +289,7 @@ def test_columns_of_these_types_are_read_as_columns(domain: str, name: str, monk
     held = table if "runs" in name else pa.concat_tables([table, table.slice(1)])
     wrong = [row for row, raw in enumerate(raws_of(held)) if not isinstance(said_of(schema, raw), Event)]
     asked: list[object] = []
-    monkeypatch.setattr(Schema, "event", lambda self, raw: asked.append(raw))
+    monkeypatch.setattr(Schema, "event", lambda self, raw, used: asked.append(raw))
     refused: list[int] = []
 
     batch = read_batch(held, schema, lambda row, error: refused.append(row))
@@ -304,7 +304,7 @@ def test_one_event_in_doubt_leaves_the_others_to_their_columns(monkeypatch: pyte
     table = pa.table({"n": [1.0, 2.5, 3.0, None] * 5, "s": ["a", "b", None, "d"] * 5})
     asked: list[object] = []
     event = Schema.event
-    monkeypatch.setattr(Schema, "event", lambda self, raw: asked.append(raw) or event(self, raw))
+    monkeypatch.setattr(Schema, "event", lambda self, raw, used: asked.append(raw) or event(self, raw))
     refused: list[int] = []
 
     batch = read_batch(table, schema, lambda row, error: refused.append(row))

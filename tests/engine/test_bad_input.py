@@ -62,7 +62,7 @@ MISTAKES: dict[str, Callable[[Engine], Any]] = {
     "NaN": bad_event(price=float("nan")),
     "infinity": bad_event(price=float("inf")),
     "a value outside its domain": bad_event(quantity=0),
-    "invalid UTF-8": bad_event(material=b"\xff"),
+    "bytes": bad_event(material=b"oak"),
     "an object": bad_event(material=object()),
     "a bad event among many": lambda engine: engine.match_many([LISTING, {}]),
     "a bad event to explain": lambda engine: engine.explain("ann", {"price": 1}),

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.batches.arrow_maps import fields_of_map
-from tamis.model.names import Wanted, flatten
+from tamis.model.names import Used, flatten
 
-__all__ = ["Leaf", "leaf_of", "leaves", "whole"]
+__all__ = ["Leaf", "leaf_of", "leaves", "only_used", "whole"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -26,14 +26,25 @@ _DICTIONARY = pa.dictionary(pa.int8(), pa.null()).id
 _RUNS = pa.run_end_encoded(pa.int16(), pa.null()).id
 
 
-def leaves(events: pa.Table | pa.StructArray, wanted: Wanted | None = None) -> Iterator[tuple[str, pa.Array]]:
+def leaves(events: pa.Table | pa.StructArray, used: Used | None = None) -> Iterator[tuple[str, pa.Array]]:
     """The columns that are no structs, named as within mappings; the nulls of a struct are nulls of its fields.
 
-    What is not `wanted` is left where it lies.
+    Only those that are `used`, where that is given.
     """
-    fields = (one for one in _fields(events) if wanted is None or wanted.leads(str(one[0])))
-    found = flatten(fields, _inside)
-    return ((name, whole(column)) for name, column in found if wanted is None or name in wanted.names)
+    found = flatten(_fields(events), _inside)
+    return ((name, whole(column)) for name, column in found if used is None or name in used.names)
+
+
+def only_used(events: pa.Table | pa.StructArray, used: Used) -> pa.Table | pa.StructArray:
+    """The events without the columns that nobody asks about."""
+    looked_at = used.names | used.inside
+    chosen = [(name, column) for name, column in _fields(events) if name in looked_at]
+    if not chosen:
+        chosen = [("", pa.nulls(len(events)))]
+    names, columns = [str(name) for name, _ in chosen], [column for _, column in chosen]
+    if isinstance(events, pa.Table):
+        return pa.Table.from_arrays(columns, names)
+    return pa.StructArray.from_arrays(columns, names, mask=events.is_null() if events.null_count else None)
 
 
 def _fields(events: pa.Table | pa.StructArray | pa.ChunkedArray) -> Iterable[tuple[object, pa.Array]]:
@@ -64,19 +75,17 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 class Leaf(NamedTuple):
-    """The values of one attribute: entry `entries[i]` of the column is a value of event `rows[i]`."""
+    """Whose the values of an attribute are: entry `entries[i]` of a column is a value of event `rows[i]`."""
 
-    column: pa.Array
-    entries: Ints
+    entries: Ints | None
+    """None if they are all of the column, one after the other."""
     rows: Ints
     single: bool
     """Whether surely no event has several."""
-    in_order: bool
-    """Whether the entries are all of the column, one after the other."""
 
 
-def leaf_of(column: pa.Array) -> Leaf | None:
-    """The values of a column; None if it has none."""
+def leaf_of(column: pa.Array) -> tuple[pa.Array, Leaf]:
+    """The values of a column, without lists and dictionaries around them, and whose they are."""
     parents = None
     if column.type.id in _LISTS:
         parents = _parents(column)
@@ -90,12 +99,9 @@ def leaf_of(column: pa.Array) -> Leaf | None:
         if column.null_count:
             there = column.is_valid().to_numpy(zero_copy_only=False)[entries]
             rows, entries = rows[there], entries[there]
-    if not len(rows):
-        return None
-    in_order = entries is None and len(rows) == len(column)
-    entries = rows if entries is None else entries
-    rows = rows if parents is None else parents[rows]
-    return Leaf(column, entries, rows, parents is None, in_order)
+    if entries is None and len(rows) < len(column):
+        entries = rows
+    return column, Leaf(entries, rows if parents is None else parents[rows], parents is None)
 
 
 def _parents(lists: pa.Array) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,9 +11,9 @@ import pyarrow as pa
 from tamis.batches.asking import Raw, ask, raise_by_row
 from tamis.errors import EventError
 from tamis.model import Event, Schema
-from tamis.model.names import Wanted
+from tamis.model.names import Used
 
-__all__ = ["ArrowEvents", "check_names", "only_wanted", "raws"]
+__all__ = ["ArrowEvents", "check_names", "raws"]
 
 _NOT_PYTHON = (pa.ArrowException, KeyError, OverflowError, ValueError)
 """A year 40,000, a zone nobody knows, a key of a map that comes twice."""
@@ -47,31 +47,24 @@ def _found(row: dict[str, object] | None) -> Raw:
     return EventError("expected an event, found nothing") if row is None else row
 
 
-def only_wanted(found: Iterator[Raw], wanted: Wanted | None) -> Iterator[Raw]:
-    """The events without what nobody wants."""
-    if wanted is None:
-        return found
-    return (wanted.only(raw) if isinstance(raw, Mapping) else raw for raw in found)
-
-
 class ArrowEvents:
     """Events that were accepted, by their rows; each is read when it is first asked for."""
 
-    def __init__(self, events: pa.Table | pa.StructArray, schema: Schema, wanted: Wanted | None) -> None:
+    def __init__(
+        self, events: pa.Table | pa.StructArray, schema: Schema, known: dict[int, Event], used: Used | None = None
+    ) -> None:
         self._events = events
         self._schema = schema
-        self._wanted = wanted
-        self.known: dict[int, Event] = {}
+        self._known = known
+        self._used = used
 
     def __getitem__(self, row: int) -> Event:
-        if row not in self.known:
-            self._read(self._events.slice(row, 1), row)
-        return self.known[row]
+        if row not in self._known:
+            one = zip([row], raws(self._events.slice(row, 1)), strict=True)
+            self._known |= ask(one, self._schema, raise_by_row, validated=True, used=self._used)
+        return self._known[row]
 
     def read_all(self) -> None:
         """Rows become mappings at once, which is quicker than one by one."""
-        self._read(self._events, 0)
-
-    def _read(self, events: pa.Table | pa.StructArray, first: int) -> None:
-        rows = enumerate(only_wanted(raws(events), self._wanted), first)
-        self.known |= ask(rows, self._schema, raise_by_row, validated=True)
+        every = enumerate(raws(self._events))
+        self._known |= ask(every, self._schema, raise_by_row, validated=True, used=self._used)

@@ -46,7 +46,10 @@ class Values(NamedTuple):
 def read_values(column: pa.Array) -> Values | None:
     """What a column holds; None if only somebody more careful can read it."""
     found = _TYPES.get(column.type.id)
-    return found(column) if found is not None else None
+    try:
+        return found(column) if found is not None else None
+    except pa.ArrowException:  # more than Arrow can hold together
+        return None
 
 
 def _numbers_of(column: pa.Array) -> npt.NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from tamis.errors import EventError, LimitError
 from tamis.model import Event, Schema
 from tamis.model.events import read_validated
+from tamis.model.names import Used
 from tamis.model.values import show_raw
 
 __all__ = ["Raw", "Refusal", "Refuse", "ask", "raise_by_row"]
@@ -25,13 +26,19 @@ Refuse: TypeAlias = Callable[[int, Refusal], None]
 
 
 def ask(
-    raws: Iterable[tuple[int, Raw]], schema: Schema, refuse: Refuse, *, validated: bool = False
+    raws: Iterable[tuple[int, Raw]],
+    schema: Schema,
+    refuse: Refuse,
+    *,
+    validated: bool = False,
+    used: Used | None = None,
 ) -> Iterator[tuple[int, Event]]:
     """The events that are accepted, with their numbers: rows, lines, whatever the caller counts.
 
-    Of events that were validated the values are read and no rule is asked about.
+    Of events that were validated the values are read and no rule is asked about. Of an open schema only what is
+    `used` is read, where that is given.
     """
-    read = partial(read_validated, schema) if validated else schema.event
+    read = partial(read_validated, schema, used=used) if validated else partial(schema.event, used=used)
     for number, raw in raws:
         try:
             if isinstance(raw, EventError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.model import Event, Kind
-from tamis.model.names import Wanted
+from tamis.model.names import Used
 
-__all__ = ["Batch", "Column", "Part", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
+__all__ = ["Batch", "Column", "Part", "ReadBatch", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -71,8 +71,6 @@ class Batch:
     source: Whole
     chosen: Longs | None = None
     """Where in `source` each event is; None if they lie there in order."""
-    wanted: Wanted | None = None
-    """The attributes that were read; None if all were."""
 
     def event(self, row: int) -> Event:
         return self.source[row if self.chosen is None else int(self.chosen[row])]
@@ -92,10 +90,14 @@ class Batch:
             if kept := [part for one in listed if len((part := one.select(place)).rows)]:
                 parts[name] = kept
         at = chosen if self.chosen is None else self.chosen[chosen]
-        return Batch(len(chosen), parts, self.source, at, self.wanted)
+        return Batch(len(chosen), parts, self.source, at)
 
 
-def batch_of_events(events: Sequence[Event], wanted: Wanted | None = None) -> Batch:
+ReadBatch: TypeAlias = Callable[[Used], Batch]
+"""Reads what is used of some events: whoever is asked knows what that is, at the moment that the answer is of."""
+
+
+def batch_of_events(events: Sequence[Event]) -> Batch:
     """A batch of events that were checked already."""
     lists: dict[tuple[str, Kind], tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
     for row, event in enumerate(events):
@@ -107,7 +109,7 @@ def batch_of_events(events: Sequence[Event], wanted: Wanted | None = None) -> Ba
     parts: dict[str, list[Part]] = defaultdict(list)
     for (name, kind), (rows, data) in lists.items():
         parts[name].append(Part(kind, np.array(rows, np.int32), column_of(data, kind)))
-    return Batch(len(events), dict(parts), events, None, wanted)
+    return Batch(len(events), dict(parts), events)
 
 
 def column_of(data: list[Any], kind: Kind) -> Column:

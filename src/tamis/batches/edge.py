@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.batches.arrow import Arrow, batch_of_arrow, certain, doubtful_rows
-from tamis.batches.arrow_rows import only_wanted
+from tamis.batches.arrow_rows import raws
 from tamis.batches.asking import Raw, Refuse, ask, raise_by_row
 from tamis.batches.batch import Batch, batch_of_events
 from tamis.batches.frames import Frame, as_arrow, batches_of, mixed_rows
 from tamis.errors import OptionError
 from tamis.model import Event, Schema
-from tamis.model.names import Wanted
+from tamis.model.names import Used
 from tamis.model.values import show_raw
 
 __all__ = ["Events", "Given", "find_refused", "given_events", "pieces_of", "read_batch", "read_events"]
@@ -34,19 +34,18 @@ def read_batch(
     refuse: Refuse = raise_by_row,
     *,
     validated: bool = False,
-    wanted: Wanted | None = None,
+    used: Used | None = None,
 ) -> Batch:
-    """The accepted events as columns, in order.
+    """The accepted events as columns, in order; of an open schema, what of them is `used`.
 
     With `validated` no rule is checked again, only what reading needs: a value that cannot be read is still refused.
-    Of an open schema only the `wanted` attributes are read and judged, if they are given.
     """
+    used = used if schema.open else None
     source = as_arrow(events)
     if source is not None:
-        return batch_of_arrow(source, schema, refuse, validated=validated, wanted=wanted)
-    raws = only_wanted(iter(_mappings(events)), wanted)
-    found = ask(enumerate(raws), schema, refuse, validated=validated)
-    return batch_of_events([event for _, event in found], wanted)
+        return batch_of_arrow(source, schema, refuse, validated=validated, used=used)
+    found = ask(enumerate(_mappings(events)), schema, refuse, validated=validated, used=used)
+    return batch_of_events([event for _, event in found])
 
 
 def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row) -> list[Event]:
@@ -79,13 +78,6 @@ class Given(NamedTuple):
     events: Arrow | Sequence[Raw]
     id_of: Callable[[int], object] | None = None
 
-    @property
-    def shape(self) -> object:
-        """What tables that look alike have in common; None of mappings."""
-        if isinstance(self.events, Sequence):
-            return None
-        return self.events.schema if isinstance(self.events, pa.Table) else self.events.type
-
     def slice(self, first: int, last: int) -> Given:
         """Some of them."""
         if isinstance(self.events, Sequence):
@@ -94,6 +86,11 @@ class Given(NamedTuple):
             events = self.events.slice(first, last - first)
         id_of = self.id_of
         return Given(events, None if id_of is None else lambda row: id_of(first + row))
+
+    def first(self, count: int) -> Iterable[object]:
+        """The first ones as they came, as far as they can be read, for whoever wants a sample."""
+        few = self.slice(0, count).events
+        return few if isinstance(few, Sequence) else raws(few)
 
 
 def given_events(events: Events, schema: Schema, event_id: str | None = None) -> Given:

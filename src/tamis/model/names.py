@@ -6,12 +6,13 @@ The one rule for whatever has fields within fields: mappings here, structs of Ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tamis.errors import EventError, LimitError
 from tamis.model.values import ValueRefused, is_text, show_raw
 
-__all__ = ["MAX_DEPTH", "Wanted", "flatten", "flatten_mapping"]
+__all__ = ["MAX_DEPTH", "Used", "flatten", "flatten_mapping"]
 
 MAX_DEPTH = 32
 """Objects inside one another."""
@@ -19,6 +20,20 @@ MAX_DEPTH = 32
 T = TypeVar("T")
 _LEAVES = frozenset((str, int, float, bool, list, tuple, type(None)))
 """Types that are no mapping for sure, which asking `isinstance` takes ten times as long to say."""
+
+
+@dataclass(frozen=True, eq=False)
+class Used:
+    """The attributes that subscriptions name. In an open schema nothing else of an event is looked at."""
+
+    names: frozenset[str]
+    inside: frozenset[str]
+    """What such a name begins with, up to one of its dots: an object of that name is looked into."""
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Used:
+        found = frozenset(names)
+        return cls(found, frozenset(name[:at] for name in found for at, sign in enumerate(name) if sign == "."))
 
 
 def flatten(
@@ -42,9 +57,28 @@ def flatten(
             yield from flatten(inner, inside, f"{name}.", depth + 1)
 
 
-def flatten_mapping(raw: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Names and values of mappings within a mapping, dotted."""
-    return flatten(raw.items(), _items)
+def flatten_mapping(raw: Mapping[str, object], used: Used | None = None) -> Iterator[tuple[str, object]]:
+    """Names and values of mappings within a mapping, dotted; of those that are used, where that is given."""
+    return flatten(raw.items(), _items) if used is None else _flatten_used(raw.items(), used, "", 0)
+
+
+def _flatten_used(
+    fields: Iterable[tuple[object, object]], used: Used, prefix: str, depth: int
+) -> Iterator[tuple[str, object]]:
+    """As `flatten`, without a look at what nobody names: not at a key that is no name either."""
+    if depth > MAX_DEPTH:
+        raise LimitError(f"expected at most {MAX_DEPTH} objects inside one another, found more", MAX_DEPTH, depth)
+    for key, found in fields:
+        if not isinstance(key, str) or not key:
+            continue
+        name = prefix + (key if type(key) is str else str.__str__(key))
+        named, outer = name in used.names, name in used.inside
+        if named or outer:
+            inner = _items(found)
+            if inner is None and named:
+                yield name, found
+            elif inner is not None and outer:
+                yield from _flatten_used(inner, used, f"{name}.", depth + 1)
 
 
 def _items(found: object) -> Iterable[tuple[Any, object]] | None:
@@ -58,39 +92,3 @@ def _name(key: object) -> str:
         return is_text(key)
     except ValueRefused as error:
         raise EventError(f"attribute {show_raw(key)}: {error}") from None
-
-
-class Wanted:
-    """The attributes that somebody will look at, by their dotted names; the others of an event need not be read."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = frozenset(names)
-        self._above = frozenset(_above(self.names))
-
-    def all_in(self, read: Wanted | None) -> bool:
-        """Whether these were read; None stands for all there are."""
-        return read is None or self.names <= read.names
-
-    def leads(self, name: str) -> bool:
-        """Whether it is a wanted attribute, or what has one inside."""
-        return name in self.names or name in self._above
-
-    def only(self, raw: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-        """An event as it came, without what nobody wants."""
-        kept: dict[str, Any] = {}
-        for key, found in raw.items():
-            name = prefix + key if isinstance(key, str) else ""
-            if _items(found) is None:
-                if name in self.names:
-                    kept[key] = found
-            elif name in self._above:
-                kept[key] = self.only(found, f"{name}.")
-        return kept
-
-
-def _above(names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        at = name.find(".")
-        while at >= 0:
-            yield name[:at]
-            at = name.find(".", at + 1)

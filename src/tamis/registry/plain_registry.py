@@ -14,16 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.errors import TamisError, UnknownSubscription
 from tamis.matchers.base import Entry, Matcher, Rows
 from tamis.matches import ListedIds, Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
-from tamis.model.names import Wanted
+from tamis.model.names import Used
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
-from tamis.registry.protocol import Unread
 from tamis.registry.receipts import Receipt, parse_row, parse_text
 from tamis.store.saved import Saved, write_saved
 
@@ -53,8 +52,8 @@ class PlainRegistry:
         self._held: dict[SubscriptionId, _Held] = {}
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
+        self._used = Used.of(())  # also what was, by subscriptions that have gone
         self._lock = ReadWriteLock()
-        self._wanted: Wanted | None = None  # until somebody asks
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
@@ -113,12 +112,15 @@ class PlainRegistry:
         self._held.update(held)
         self._ids.update((one.key, id) for id, one in held.items())
         self._next_key = next_key
-        self._wanted = None
+        found: Attributes = {}
+        for one in held.values():
+            attributes_of(one.conjunctions, found)
+        if found.keys() - self._used.names:
+            self._used = Used.of(self._used.names | found.keys())
 
     def _forget(self, id: SubscriptionId, key: int) -> None:
         self._held.pop(id, None)
         self._ids.pop(key, None)
-        self._wanted = None
 
     def _learn_again(self) -> None:
         if self._renew is not None:
@@ -129,34 +131,26 @@ class PlainRegistry:
     # -- matching ---------------------------------------------------------------------------------------------
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
-        return self.match_event(self._schema.event(raw))
+        with self._lock.reading():
+            return self._match(self._schema.event(raw, self._used))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         with self._lock.reading():
-            return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
+            return self._match(event)
 
-    def wanted(self) -> Wanted:
+    def _match(self, event: Event) -> list[SubscriptionId]:
+        return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
+
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
         with self._lock.reading():
-            return self._wanted_now()
-
-    def _wanted_now(self) -> Wanted:
-        found = self._wanted
-        if found is None:
-            found = self._wanted = Wanted(self._attributes_now())
-        return found
-
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        events = batch.events()
-        with self._lock.reading():
-            if not self._wanted_now().all_in(batch.wanted):
-                raise Unread
+            events = read(self._used).events()
             found = self._matcher.match_many(events)
             unique, codes = np.unique(found.items, return_inverse=True)
             ids = ListedIds([self._ids[int(key)] for key in unique])
         return Matches(Rows(found.offsets, codes.astype(np.int64)), ids)
 
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return self.match_many(batch).counts()
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        return self.match_many(read).counts()
 
     def observe(self, events: Sequence[Event]) -> None:
         """The papers' algorithms learn from the events they match, if at all."""
@@ -191,13 +185,10 @@ class PlainRegistry:
             return found | dict(stats.details)
 
     def attributes(self) -> Attributes:
-        with self._lock.reading():
-            return self._attributes_now()
-
-    def _attributes_now(self) -> Attributes:
         found: Attributes = {}
-        for held in self._held.values():
-            attributes_of(held.conjunctions, found)
+        with self._lock.reading():
+            for held in self._held.values():
+                attributes_of(held.conjunctions, found)
         return found
 
     def check(self) -> None:

@@ -10,18 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.matches import Matches
 from tamis.model import Event, SubscriptionId
-from tamis.model.names import Wanted
 from tamis.registry.attributes import Attributes
 from tamis.registry.receipts import Receipt
 
-__all__ = ["Registry", "Unread"]
-
-
-class Unread(Exception):
-    """Subscriptions want attributes that were not read of a batch: somebody subscribed meanwhile."""
+__all__ = ["Registry"]
 
 
 class Registry(Protocol):
@@ -52,14 +47,11 @@ class Registry(Protocol):
     def match_event(self, event: Event) -> list[SubscriptionId]:
         """The ids that an event, read already, satisfies."""
 
-    def wanted(self) -> Wanted:
-        """The attributes that subscriptions look at now, and perhaps some that they no longer do."""
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
+        """The answers to a batch, perhaps on several threads. `read` gets what is used at that moment, once."""
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        """The answers to a batch, perhaps on several threads; `Unread` if not all that is wanted was read of it."""
-
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        """How many subscriptions each event of a batch satisfies; `Unread` as above."""
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        """How many subscriptions each event of a batch satisfies."""
 
     def observe(self, events: Sequence[Event]) -> None:
         """A sample of what events are like, for whoever can make use of it."""

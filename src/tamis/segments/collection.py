@@ -13,18 +13,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.matchers.naive import conjunction_holds
 from tamis.matches import Matches
 from tamis.model import Event, Kind, SubscriptionId
-from tamis.model.names import Wanted
+from tamis.model.names import Used
 from tamis.registry.attributes import Attributes, attributes_of
-from tamis.registry.protocol import Unread
 from tamis.segments.ask.answering import Answering
 from tamis.segments.ask.roads import Ask, Roads
 from tamis.segments.compile.layout import Home
 from tamis.segments.segment import Segment
 from tamis.segments.subscriptions import Snapshot, Subscriptions
+from tamis.segments.used import UsedBySegments
 
 __all__ = ["Collection"]
 
@@ -45,7 +45,7 @@ class Collection:
         self._answering = Answering(self._schema)
         self.roads = Roads(self._schema, self._answering, self._work)
         self._asked = 0
-        self._wanted = Wanted(())
+        self._used = UsedBySegments()
 
     # -- by events --------------------------------------------------------------------------------------------
 
@@ -55,11 +55,21 @@ class Collection:
         asks = [] if snapshot.delta else self.roads.plain(snapshot.segments, raw)  # the delta takes an event whole
         if asks:
             return self._listed(snapshot.segments, asks, [])
-        return self._match_carefully(snapshot, self._schema.event(raw))
+        return self._match_carefully(snapshot, self._schema.event(raw, self._used_in(snapshot)))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         """The ids that an event, read already, satisfies, in the order of subscribing."""
         return self._match_carefully(self._subscriptions.snapshot(), event)
+
+    def _used_in(self, snapshot: Snapshot) -> Used | None:
+        """What a single event is looked at for; a closed schema looks at all of it."""
+        if not self._schema.open:
+            return None
+        found: Attributes = {}
+        for held in snapshot.delta.values():
+            attributes_of(held.conjunctions(self._schema), found)
+        used = self._used.by(snapshot.segments)
+        return Used.of(used.names | found.keys()) if found.keys() - used.names else used
 
     def _match_carefully(self, snapshot: Snapshot, event: Event) -> list[SubscriptionId]:
         found = [
@@ -79,37 +89,22 @@ class Collection:
             found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
         return [id for _, id in sorted(found, key=_number)]
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
         """The rows that each event of a batch satisfies, as codes of their ids."""
-        segments = self._frozen_for(batch)
+        segments = self._frozen()
+        batch = read(self._used.by(segments))
         self._asked += batch.size
         return self._answering.answer(segments, batch, threads, self._work)
 
-    def count_many(self, batch: Batch) -> Longs:
+    def count_many(self, read: ReadBatch) -> Longs:
         """How many subscriptions each event of a batch satisfies."""
-        segments = self._frozen_for(batch)
+        segments = self._frozen()
+        batch = read(self._used.by(segments))
         self._asked += batch.size
         return self._answering.count(segments, batch, self._work)
 
-    def wanted(self) -> Wanted:
-        """The attributes that subscriptions look at, of the dead as well until they are compiled away."""
-        return self._wanted_by(self._frozen())
-
-    def _frozen_for(self, batch: Batch) -> tuple[Segment, ...]:
-        segments = self._frozen()
-        if not self._wanted_by(segments).all_in(batch.wanted):
-            raise Unread
-        return segments
-
     def _frozen(self) -> tuple[Segment, ...]:
         return self._subscriptions.snapshot(freeze=True).segments
-
-    def _wanted_by(self, segments: tuple[Segment, ...]) -> Wanted:
-        names = frozenset[str]().union(*(segment.layout.columns.wanted for segment in segments))
-        known = self._wanted
-        if known.names != names:
-            known = self._wanted = Wanted(names)
-        return known
 
     # -- about themselves -------------------------------------------------------------------------------------
 

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.errors import SegmentError, UnknownSubscription
 from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
 from tamis.matches import Matches
 from tamis.model import Event, Schema, SubscriptionId
-from tamis.model.names import Wanted
 from tamis.registry.attributes import Attributes
 from tamis.registry.finishing import finish
 from tamis.registry.receipts import Receipt, at_row, parse_row, parse_text
@@ -218,14 +217,11 @@ class SegmentRegistry:
     def match_event(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match_event(event)
 
-    def wanted(self) -> Wanted:
-        return self.collection.wanted()
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
+        return self.collection.match_many(read, threads)
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        return self.collection.match_many(batch, threads)
-
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return self.collection.count_many(batch)
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        return self.collection.count_many(read)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""

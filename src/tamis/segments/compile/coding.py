@@ -46,13 +46,6 @@ class Columns:
         return len(self.attributes) + len(self.truths)
 
     @cached_property
-    def wanted(self) -> frozenset[str]:
-        """The attributes that are looked at."""
-        slots = [truth.slot for truth in self.truths]
-        links = [slot.operand.attribute for slot in slots if isinstance(slot.operand, Reference)]
-        return frozenset([*self.attributes, *(slot.attribute for slot in slots), *links])
-
-    @cached_property
     def keyed(self) -> int:
         """How many columns, the first ones, may be part of a key: attributes, and truths of many members."""
         return len(self.attributes) + sum(is_keyed(truth.slot) for truth in self.truths)
