@@ -35,7 +35,7 @@ from tamis.model.names import Used
 from tamis.model.values import show_raw
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.explaining import Explanation, explain
-from tamis.registry.given import Subscribing, checked_id, pairs_of, plain_columns
+from tamis.registry.given import Subscribing, checked_id, subscribe_given
 from tamis.registry.learning import Learned
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
@@ -89,15 +89,15 @@ class Engine:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
         return self._registry.subscribe(checked_id(id), expression)
 
-    def subscribe_many(self, subscriptions: Subscribing) -> Receipt:
-        """Pairs, or an Arrow table with columns `id` and `expression`: all of them or, on an error, none.
+    def subscribe_many(self, subscriptions: Subscribing, *, on_error: OnError = "raise") -> Receipt:
+        """Pairs, mappings with `id` and `expression`, a dictionary of ids to expressions, or an Arrow table or frame
+        with columns `id` and `expression`: all of them or, on an error that says which is wrong, none.
 
-        An id that comes twice has its last expression. The error says which subscription is wrong.
+        With `on_error="skip"` those that are refused are left out, with "collect" the receipt's `errors` have them
+        too. An id that comes twice has its last expression.
         """
-        columns = plain_columns(subscriptions)
-        if columns is not None:
-            return self._registry.subscribe_columns(*columns)
-        return self._registry.subscribe_many(pairs_of(subscriptions))
+        check_on_error(on_error)
+        return subscribe_given(self._registry, subscriptions, on_error)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,12 @@ from tamis.model import SubscriptionId
 __all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids", "with_refused"]
 
 Codes = npt.NDArray[np.integer[Any]]
+
+_AT_ONCE = 1 << 20
+"""Matches whose ids are made together, a few megabytes of pointers."""
+_SHORT = 24
+_SPARSE = 4
+"""A table of all ids is made where it is at most so many times as long as the answer."""
 
 
 class Ids(Protocol):
@@ -80,7 +87,19 @@ class Matches:
         return len(self._rows)
 
     def __iter__(self) -> Iterator[list[SubscriptionId]]:
-        return (self.for_event(row) for row in range(len(self)))
+        """The ids of each event, in a list. An id is one object however often it comes."""
+        ends = self.offsets.tolist()
+        for first, last in _runs(self.offsets):
+            begin = ends[first]
+            listed, at = _distinct(self.ids, self.codes[begin : ends[last]])
+            found = listed[at]
+            if len(found) < _SHORT * (last - first):  # few each: a slice of a list is made sooner than one of an array
+                few = found.tolist()
+                yield from (few[start - begin : end - begin] for start, end in pairwise(ends[first : last + 1]))
+            else:
+                yield from (
+                    found[start - begin : end - begin].tolist() for start, end in pairwise(ends[first : last + 1])
+                )
 
     @property
     def total(self) -> int:
@@ -108,6 +127,31 @@ class Matches:
         if not 0 <= row < len(self):
             raise OptionError(f"expected an event from 0 to {len(self) - 1}, found {row}")
         return self._rows.row(row)
+
+
+def _runs(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Runs of events that have so many matches together, about."""
+    first, size = 0, len(offsets) - 1
+    while first < size:
+        last = int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, "right")) - 1
+        last = min(max(last, first + 1), size)
+        yield first, last
+        first = last
+
+
+def _distinct(ids: Ids, codes: Codes) -> tuple[npt.NDArray[np.object_], Codes]:
+    """The ids that come, each once, and where among them each code's is."""
+    if len(ids) > _SPARSE * len(codes):
+        known, at = np.unique(codes, return_inverse=True)
+        listed = np.empty(len(known), object)
+        listed[:] = ids.listed(known)
+        return listed, at
+    there = np.zeros(len(ids), bool)
+    there[codes] = True
+    known = np.flatnonzero(there)
+    listed = np.empty(len(ids), object)
+    listed[known] = ids.listed(known)
+    return listed, codes
 
 
 def with_refused(matches: Matches, refusing: Refusing) -> Matches:

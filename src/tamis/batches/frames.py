@@ -89,7 +89,8 @@ def _of_pandas(frame: Any) -> pa.Table | None:
         return None
     for at, column in enumerate(table.columns):
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():  # pandas' own types for Arrow
-            table = table.set_column(at, table.field(at), pc.replace_with_mask(column, pc.is_nan(column), None))
+            missing = pa.scalar(None, column.type)
+            table = table.set_column(at, table.field(at), pc.if_else(pc.is_nan(column), missing, column))
     return table
 
 

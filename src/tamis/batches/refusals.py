@@ -60,6 +60,12 @@ class Refusals(Sequence[Refused]):
     def __getitem__(self, at: int | slice) -> Refused | list[Refused]:
         return self._listed[at]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Refusals) and self._listed == other._listed
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._listed))
+
     def __repr__(self) -> str:
         first = f", the first: {self._listed[0].reason!r}" if self._listed else ""
         return f"<{len(self):,} refused{first}>"

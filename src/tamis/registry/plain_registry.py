@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import ReadBatch
-from tamis.errors import TamisError, UnknownSubscription
+from tamis.errors import LanguageError, LimitError, TamisError, UnknownSubscription
 from tamis.matchers.base import Entry, Matcher, Rows
 from tamis.matches import ListedIds, Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
@@ -23,7 +23,7 @@ from tamis.model.names import Used
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
-from tamis.registry.receipts import Receipt, parse_row, parse_text
+from tamis.registry.receipts import Receipt, Unreadable, parse_text
 from tamis.store.saved import Saved, write_saved
 
 __all__ = ["PlainRegistry"]
@@ -62,10 +62,17 @@ class PlainRegistry:
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
         parsed: dict[SubscriptionId, tuple[str, tuple[Conjunction, ...]]] = {}
+        unreadable = []
         for row, (id, text) in enumerate(pairs):
-            conjunctions = parse_row(row, id, text, self._schema)
+            try:
+                conjunctions = parse_text(text, self._schema)
+            except (LanguageError, LimitError) as error:
+                unreadable.append((row, id, error))
+                continue
             parsed.pop(id, None)
             parsed[id] = (text, conjunctions)
+        if unreadable:
+            raise Unreadable(unreadable)
         return self._apply(parsed)
 
     def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:

@@ -33,10 +33,10 @@ class Registry(Protocol):
         """Subscribe an id, or replace what it had."""
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
-        """All of them or, on an error, none; the error says which is wrong. An id that comes twice has its last."""
+        """All of them or, if some cannot be read, none: `Unreadable` has those. An id that comes twice has its last."""
 
     def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
-        """Subscribe many from columns without nulls: ids are int64 or large strings, texts strings."""
+        """The same from columns without nulls: ids are int64 or large strings, texts strings."""
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id; `UnknownSubscription` if there is none."""
