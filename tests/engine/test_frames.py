@@ -1,4 +1,4 @@
-"""Frames of pandas and polars, relations of DuckDB and whatever else gives Arrow its columns, wherever Arrow is taken."""
+"""Frames of pandas and polars, relations of DuckDB and whatever gives Arrow its columns, wherever Arrow is taken."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_integers_with_gaps_are_integers_again() -> None:
     engine.subscribe_many({"two": "count = 2", "none": "count is missing"})
 
     assert sets(engine.match_many(pd.DataFrame({"count": [2, None, 3]}))) == [{"two"}, {"none"}, set()]
-    with pytest.raises(EventError, match="R2: event 1: attribute 'count': expected an integer, found 2.5"):
+    with pytest.raises(EventError, match=r"R2: event 1: attribute 'count': expected an integer, found 2\.5"):
         engine.match_many(pd.DataFrame({"count": [2, 2.5, None]}))
 
 
