@@ -191,7 +191,8 @@ class Engine:
         return explain(self.schema, conjunctions, self.schema.event(event, Used.of(named)))
 
     def _reading(self, events: Events) -> ReadBatch:
-        return lambda used: read_batch(events, self.schema, used=used)
+        whole = self.algorithm != "adaptive"
+        return lambda used: read_batch(events, self.schema, used=used, whole=whole)
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
