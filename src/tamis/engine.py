@@ -210,7 +210,8 @@ class Engine:
     ) -> tuple[_T, Refusing]:
         check_on_error(on_error)
         refusing = Refusing(on_error, given.id_of, first)
-        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used))
+        whole = self.algorithm != "adaptive"
+        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used, whole=whole))
         self._learned.from_many(given.first)
         return found, refusing
 

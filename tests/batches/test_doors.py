@@ -304,7 +304,7 @@ def test_one_event_in_doubt_leaves_the_others_to_their_columns(monkeypatch: pyte
     table = pa.table({"n": [1.0, 2.5, 3.0, None] * 5, "s": ["a", "b", None, "d"] * 5})
     asked: list[object] = []
     event = Schema.event
-    monkeypatch.setattr(Schema, "event", lambda self, raw, used: asked.append(raw) or event(self, raw))
+    monkeypatch.setattr(Schema, "event", lambda self, raw, used=None: asked.append(raw) or event(self, raw, used))
     refused: list[int] = []
 
     batch = read_batch(table, schema, lambda row, error: refused.append(row))

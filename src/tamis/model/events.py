@@ -78,8 +78,11 @@ def read_event(schema: Schema, raw: Mapping[str, object], used: Used | None = No
 
 
 def read_validated(schema: Schema, raw: Mapping[str, object], used: Used | None = None) -> Event:
-    """The event of a mapping that is known to keep the rules: nothing is asked but what reading its values needs."""
-    given = _given(raw, used if schema.open else None)
+    """The event of a mapping that is known to keep the rules: nothing is asked but what reading its values needs.
+
+    Only what is `used` is read, where that is given.
+    """
+    given = _given(raw, used)
     if not schema.open:
         _add_only_type(schema, given)
     for name in given:

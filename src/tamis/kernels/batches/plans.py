@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 
 @inlined
-def _hash(text: Bytes, start: int, size: int, node: int, seed: int) -> Any:
+def _hash(text: Bytes, start: Any, size: Any, node: Any, seed: int) -> Any:
     state = (np.uint64(seed) ^ np.uint64(node)) * _FACTOR
     at, left = start, size
     while left >= 8:
@@ -56,7 +56,7 @@ def _hash(text: Bytes, start: int, size: int, node: int, seed: int) -> Any:
 
 
 @inlined
-def _same(text: Bytes, at: int, letters: Bytes, start: int, size: int) -> bool:
+def _same(text: Bytes, at: Any, letters: Bytes, start: Any, size: Any) -> bool:
     same, left = True, size
     while same and left >= 8:
         same = word_at(text, at) == word_at(letters, start)
@@ -80,7 +80,7 @@ def fill_slots(plan: Plan) -> None:
 
 
 @inlined
-def child_of(plan: Plan, node: int, text: Bytes, start: int, size: int) -> Any:
+def child_of(plan: Plan, node: Any, text: Bytes, start: Any, size: Any) -> Any:
     """Where a name leads from a node, or -1."""
     mask = np.uint64(len(plan.slots) - 1)
     place = _hash(text, start, size, node, plan.seed) & mask

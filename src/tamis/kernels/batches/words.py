@@ -35,7 +35,7 @@ def odd_letters(word: Any) -> Any:
 
 if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set from the environment
 
-    def word_at(text: Any, at: int) -> Any:
+    def word_at(text: Any, at: Any) -> Any:
         """The eight bytes from `at` on, the first one lowest."""
         return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
 
