@@ -34,7 +34,7 @@ def warm_up() -> None:
         write_segment(path, pa.array(["a", "b", "c"]), pa.array(texts), schema, None)
         segment = open_segment(path, checksum_of(path), schema)
         events = pa.array([{"price": 1, "name": "x"}, {"price": 5, "name": None}])
-        batch = read_batch(events, pa.array([1, 2]), schema)
+        batch = read_batch(events, pa.array([1, 2]), schema).batch
         segment.count(batch)
         segment.match(batch)
 
