@@ -134,7 +134,7 @@ def test_who_is_notified_keeps_their_columns(spark: SparkSession, index: Path, e
 
 
 def test_wrong_arguments_are_told_in_our_words(index: Path, events: DataFrame) -> None:
-    with pytest.raises(OptionError, match="keep: expected one of the columns id, shop, .*, at, found 'shops'"):
+    with pytest.raises(OptionError, match=r"keep: expected one of the columns id, shop, .*, at, found 'shops'"):
         ts.match(events, index, keep=["shops"])
     with pytest.raises(OptionError, match="keep: expected columns as a list of names, found 'shop'"):
         ts.match(events, index, keep="shop")
