@@ -32,7 +32,7 @@ Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_AT_ONCE = 1 << 22
+_AT_ONCE = 1 << 20
 """Bytes of text that are read in one go, and copied first: what follows them must be zeros."""
 _MARK = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
@@ -204,7 +204,8 @@ class _Whole:
 def first_of(text: JsonText, count: int) -> Iterator[object]:
     """The first events as Python reads them, as far as they can be read."""
     plan = plan_for(Schema(open=True), _NOTHING)
-    few = JsonText(text.data[: text.first + _SAMPLE]) if len(text.data) > text.first + _SAMPLE else text
+    size = text.first + _STEP * (16 if count > 1 else 1)
+    few = JsonText(text.data[:size]) if len(text.data) > size else text
     found = _Reading(few, plan)
     (found.read_array if text.is_array else found.read_lines)()
     events = _Events(few, found.starts, found.stops, found.states, found.wrong)
@@ -215,7 +216,7 @@ def first_of(text: JsonText, count: int) -> Iterator[object]:
 
 
 _NOTHING = Used.of(())
-_SAMPLE = 1 << 16
+_STEP = 1 << 12
 
 
 def _after_space(data: memoryview, at: int) -> int:
@@ -228,11 +229,16 @@ def _end_of_line(data: memoryview, first: int, last: int) -> int:
     """Past the last end of a line up to `last`, or past the next one behind it."""
     if last == len(data):
         return last
-    found = bytes(data[first:last]).rfind(b"\n")
-    while found < 0 and last < len(data):
-        step = min(last + _AT_ONCE, len(data))
-        found = bytes(data[last:step]).find(b"\n")
+    stop = last
+    while stop > first:
+        start = max(first, stop - _STEP)
+        found = bytes(data[start:stop]).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        stop = start
+    while last < len(data):
+        found = bytes(data[last : last + _STEP]).find(b"\n")
         if found >= 0:
             return last + found + 1
-        last = step
-    return first + found + 1 if found >= 0 else last
+        last = min(last + _STEP, len(data))
+    return last

@@ -83,7 +83,7 @@ def _written(events: list[Raw]) -> bytes:
 
 def _can_be_written(event: Raw) -> bool:
     try:
-        marshal.dumps([event], _VERSION)  # type: ignore[list-item]  # that is the question
+        marshal.dumps([event], _VERSION)
     except ValueError:
         return False
     return True
@@ -103,10 +103,9 @@ def _knows_marshal() -> bool:
             text = values.texts[at].as_py() if values.texts is not None else None
             of = {STRING: text, WHOLE: int(data[0]), REAL: float(data.view(np.float64)[0]), TRUTH: bool(data[0])}
             said.setdefault((plan.names[attribute], row), []).append(of[kind])
-    expected: dict[tuple[str, int], list[object]] = {("n", n): [n] for n in range(3)} | {
-        ("name", n): [f"é{n}"] for n in range(3)
-    }
-    expected |= {("in.r", n): [n / 2, n > 1] for n in range(3)} | {("in.long", n): [-(3**36)] for n in range(3)}
+    expected: dict[tuple[str, int], list[object]] = {}
+    for n in range(3):
+        expected |= {("n", n): [n], ("name", n): [f"é{n}"], ("in.r", n): [n / 2, n > 1], ("in.long", n): [-(3**36)]}
     return said == expected and bool((states == SOUND).all())
 
 

@@ -16,7 +16,7 @@ from tamis.errors import EventError, LimitError
 from tamis.model.domains import hint
 from tamis.model.names import MAX_DEPTH, Used, flatten_mapping
 from tamis.model.schema import EVENT_TYPE, Schema, View
-from tamis.model.values import MAX_DIGITS, Value, ValueRefused, show_raw
+from tamis.model.values import MAX_BITS, Value, ValueRefused, show_raw
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event", "read_validated"]
 
@@ -52,7 +52,10 @@ def parse_json(text: str | bytes) -> dict[str, object]:
 
 def _whole(digits: str) -> int:
     """The number, or one that has too many digits as well: whoever uses it will refuse it."""
-    return int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
+    try:
+        return int(digits)
+    except ValueError:
+        return int(1 << MAX_BITS)
 
 
 def read_event(schema: Schema, raw: Mapping[str, object], used: Used | None = None) -> Event:

@@ -68,7 +68,7 @@ def _group(kind: int) -> int:
 
 @kernel
 def distribute(tokens: Tokens, count: int, attributes: int, starts: Longs, to: Tokens) -> None:
-    """The first `count` tokens, those of a group and attribute together, in order.
+    """The first `count` tokens, those of a group and attribute together, in order; the attributes are not written.
 
     `starts` has a place for each group and attribute and one more, with zeros: where they begin.
     """
@@ -80,7 +80,7 @@ def distribute(tokens: Tokens, count: int, attributes: int, starts: Longs, to: T
         place = _group(tokens.kind[at]) * attributes + tokens.attribute[at]
         into = starts[place]
         starts[place] += 1
-        to.attribute[into], to.row[into], to.kind[into] = tokens.attribute[at], tokens.row[at], tokens.kind[at]
+        to.row[into], to.kind[into] = tokens.row[at], tokens.kind[at]
         to.data[into], to.size[into] = tokens.data[at], tokens.size[at]
     for place in range(len(starts) - 1, 0, -1):
         starts[place] = starts[place - 1]

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from tamis.kernels.jit import inlined
 
-__all__ = ["PADDING", "odd_letters", "word_at"]
+__all__ = ["PADDING", "odd_letters", "put_word", "word_at"]
 
 PADDING = 16
 """Zeros that must follow a text: words are read past its end."""
@@ -39,6 +39,10 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]  # set from the environment
         """The eight bytes from `at` on, the first one lowest."""
         return np.uint64(int.from_bytes(text[at : at + 8].tobytes(), "little"))
 
+    def put_word(out: Any, at: Any, word: Any) -> None:
+        """Write eight bytes from `at` on, the lowest one first."""
+        out[at : at + 8] = np.frombuffer(int(word).to_bytes(8, "little"), np.uint8)
+
 else:
 
     @intrinsic
@@ -51,3 +55,15 @@ else:
             return builder.load(place, align=1)
 
         return types.uint64(text, types.int64), generate
+
+    @intrinsic
+    def put_word(context: Any, out: Any, at: Any, word: Any) -> Any:
+        """Write eight bytes from `at` on, the lowest one first."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+            builder.store(arguments[2], place, align=1)
+            return context.get_dummy_value()
+
+        return types.void(out, types.int64, types.uint64), generate
