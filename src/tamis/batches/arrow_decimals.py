@@ -23,11 +23,12 @@ _EXACT_POWER = 22
 _MOST_ZEROS = 18
 _ESTIMATED = 2**50
 """Up to it a whole number is estimated to within one: with 18 zeros, to within less than 64 bits."""
-_SAMPLE = 64
+_SAMPLE = 16
 
 
 def read_decimals(column: pa.Array) -> npt.NDArray[Any]:
-    """The values of a column, with anything where a null is; objects, if some are whole and too large for doubles."""
+    """The values of a column, with anything where a null is: whole numbers if all are, else doubles; objects, if some
+    are whole and too large for doubles."""
     column = column.fill_null(0) if column.null_count else column
     near = _by_division(column)
     if near is None:
@@ -35,7 +36,7 @@ def read_decimals(column: pa.Array) -> npt.NDArray[Any]:
     numbers = column.cast(pa.string()).cast(pa.float64()).to_numpy() if near is None else near
     far = np.flatnonzero(np.abs(numbers) >= _EXACT)
     if not len(far):
-        return numbers
+        return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else numbers
     found = numbers.astype(object)
     found[far] = [value_of(one).data for one in column.take(pa.array(far)).to_pylist()]
     return found

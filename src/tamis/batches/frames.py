@@ -84,9 +84,10 @@ def _of_pandas(frame: Any) -> pa.Table | None:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise EventError(f"the frame has two columns called {twice!r}", attribute=str(twice))
     try:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-    except pa.ArrowException:
+        columns = [pa.array(frame[name], from_pandas=True) for name in frame.columns]
+    except (pa.ArrowException, ValueError, TypeError):
         return None
+    table = pa.Table.from_arrays(columns, [str(name) for name in frame.columns])
     for at, column in enumerate(table.columns):
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():  # pandas' own types for Arrow
             missing = pa.scalar(None, column.type)
