@@ -29,11 +29,14 @@ class Used:
     names: frozenset[str]
     inside: frozenset[str]
     """What such a name begins with, up to one of its dots: an object of that name is looked into."""
+    whole: bool = False
+    """Whether events will be asked for one by one: there is no use in columns then."""
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> Used:
+    def of(cls, names: Iterable[str], *, whole: bool = False) -> Used:
         found = frozenset(names)
-        return cls(found, frozenset(name[:at] for name in found for at, sign in enumerate(name) if sign == "."))
+        inside = frozenset(name[:at] for name in found for at, sign in enumerate(name) if sign == ".")
+        return cls(found, inside, whole)
 
 
 def flatten(
