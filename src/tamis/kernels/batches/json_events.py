@@ -48,6 +48,8 @@ MORE, CLOSED, STOPPED = range(3)
 """How reading an array ended: an event is not whole yet, the array ended, or something was wrong."""
 MOST_BRACKETS = 512
 _IN_OBJECT, _IN_LIST = 0, 1
+_LONG_NAME = 256
+"""In bytes; whether a longer one may be is a matter for somebody else."""
 _NOWHERE = -1
 
 
@@ -91,7 +93,7 @@ def _read_name(text: Bytes, at: Any, plan: Plan, node: Any, lines: bool) -> Any:
     if text[at] != 58:
         return at, child, np.int64(WRONG_COLON)
     at = _after_space(text, at + 1, lines)
-    if state == CAREFUL and not escaped and end > start and text[at] == 110:
+    if state == CAREFUL and not escaped and 0 < end - start <= _LONG_NAME and text[at] == 110:
         state = np.int64(SOUND)  # null: there is no such attribute, whatever it is called
     return at, child, state
 
