@@ -23,6 +23,7 @@ ERRORS = {
     "SegmentError",
     "TamisError",
     "UnknownSubscription",
+    "WorkError",
     "WriteConflict",
 }
 NOUNS = {"Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "TwinDomainWarning"}

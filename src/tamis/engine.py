@@ -140,7 +140,8 @@ class Engine:
         """The answers to events in JSON, a line each or one array of them: bytes, a path, or a binary file.
 
         A `str` is a path, never JSON. The answers are those of `match_many` for what Python's `json` reads; what is
-        not JSON is an `EventError` that names line and column.
+        not JSON is an `EventError` that names line and column. `on_error` is as in `match_many`: after a line that is
+        no JSON the next one is read, and in an array all that follows is one error.
         """
         from tamis.batches.json_bytes import first_of, read_json
         from tamis.batches.json_source import open_json
@@ -215,8 +216,7 @@ class Engine:
     ) -> tuple[_T, Refusing]:
         check_on_error(on_error)
         refusing = Refusing(on_error, given.id_of, first)
-        whole = self.algorithm != "adaptive"
-        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used, whole=whole))
+        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used))
         self._learned.from_many(given.first)
         return found, refusing
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -119,6 +122,7 @@ def test_lines_arrays_and_mappings_are_what_the_schema_says_of_each_event(
             monkeypatch.setattr(json_bytes, "_AT_ONCE", size)
             for data in (as_lines(dice, texts), as_array(dice, texts)):
                 check(schema, *read(schema, data, used), expected)
+                check(schema, *read(schema, data, Used.of(used.names, whole=True)), expected)
         refused: dict[int, Said] = {}
         mappings = [json.loads(text) for text in texts]
         batch = batch_of_mappings(
@@ -241,8 +245,11 @@ def mutated(roll: Callable[[int], int], data: bytes) -> bytes:
 
 
 def verdicts(data: bytes, used: Used) -> tuple[list[bool], dict[int, Said]]:
+    """What the kernel says; the slow road must say the same."""
     batch, refused = read(Schema(open=True), data, used)
     rows = batch.size + len(refused)
+    slowly, refused_slowly = read(Schema(open=True), data, Used.of(used.names, whole=True))
+    assert (slowly.size, set(refused_slowly)) == (batch.size, set(refused)), (data, refused, refused_slowly)
     return [row not in refused for row in range(rows)], refused
 
 
@@ -464,6 +471,29 @@ def test_instants_are_read_by_the_schema_or_just_like_it() -> None:
     raws = [json.dumps({"t": text}) for text in texts]
 
     check(schema, *read(schema, "\n".join(raws).encode(), Used.of(())), [said_of(schema, raw, None) for raw in raws])
+
+
+def test_the_kernels_say_the_same_when_they_are_not_compiled() -> None:
+    tests = "schema_says or first_mistake or line_and_column or closed_schema or instants or paths_and_files"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        __file__,
+        "-k",
+        tests,
+    ]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 # -- where it comes from ------------------------------------------------------------------------------------------

@@ -140,6 +140,24 @@ def test_wrong_arguments_are_told_in_our_words(engine: Engine) -> None:
         engine.match_many(pa.table({"price": [1.0]}), event_id="id")
 
 
+def test_json_goes_on_behind_a_line_that_is_none(engine: Engine) -> None:
+    lines = b'{"price": 1.5}\n{"price": \n{"price": "dear"}\n\n{"price": 7}\n'
+
+    matches = engine.match_json(lines, on_error="collect")
+
+    assert [sorted(ids) for ids in matches] == [["a"], [], [], ["c"]]
+    assert [(one.row, one.rule) for one in matches.errors] == [(1, None), (2, "R2")]
+    assert "line 2" in matches.errors[0].reason
+    assert [sorted(ids) for ids in engine.match_json(lines, on_error="skip")] == [["a"], [], [], ["c"]]
+
+
+def test_in_an_array_the_rest_behind_a_mistake_is_one_error(engine: Engine) -> None:
+    matches = engine.match_json(b'[{"price": 1.5}, {"price": 7}, {"price" 3}, {"price": 1}]', on_error="collect")
+
+    assert [sorted(ids) for ids in matches] == [["a"], ["c"], []]
+    assert [one.row for one in matches.errors] == [2]
+
+
 # -- subscriptions ------------------------------------------------------------------------------------------------
 
 MIXED: list[tuple[Any, Any]] = [

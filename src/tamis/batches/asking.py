@@ -54,6 +54,6 @@ def raise_by_row(row: int, error: Refusal, id: object = None) -> None:
     """Stop at the first refusal; the error says which event of the batch it is."""
     place = f"event {row}" if id is None else f"event {row} ({show_raw(id) if isinstance(id, str) else id})"
     if isinstance(error, LimitError):
-        raise LimitError(f"{place}: {error}", error.limit, error.found) from None
+        raise error.placed(place) from None
     message = str(error).removeprefix(f"{error.rule}: ")
     raise EventError(f"{place}: {message}", error.rule, error.attribute) from None

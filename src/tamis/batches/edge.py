@@ -35,19 +35,17 @@ def read_batch(
     *,
     validated: bool = False,
     used: Used | None = None,
-    whole: bool = True,
 ) -> Batch:
     """The accepted events as columns, in order; of an open schema, what of them is `used`.
 
-    `whole` says that they will be asked for one by one, too; if not, a list of mappings is read by a kernel.
-
     With `validated` no rule is checked again, only what reading needs: a value that cannot be read is still refused.
     """
+    by_kernel = used is not None and not used.whole and not validated
     used = used if schema.open else None
     source = as_arrow(events)
     if source is not None:
         return batch_of_arrow(source, schema, refuse, validated=validated, used=used)
-    if not whole and not validated and isinstance(events, list | tuple):
+    if by_kernel and isinstance(events, list | tuple):
         from tamis.batches.mappings import batch_of_mappings  # and with it Numba
 
         return batch_of_mappings(events, schema, refuse, used)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.batches.asking import Raw, Refuse, ask, raise_by_row
-from tamis.batches.batch import Batch
+from tamis.batches.batch import Batch, batch_of_events
 from tamis.batches.columns import Accepted, Columns
 from tamis.batches.json_lines import read_text
 from tamis.batches.json_mistakes import Mistakes
+from tamis.batches.json_slowly import read_slowly
 from tamis.batches.plans import PlanOf, plan_for
 from tamis.batches.token_columns import Stretch, add_stretches, found_room, gather, token_room
-from tamis.errors import EventError
-from tamis.kernels.batches.json_events import CLOSED, MORE, MOST_BRACKETS, WRONG_END, Stack, read_items, read_lines
+from tamis.kernels.batches.json_events import CLOSED, MORE, MOST_BRACKETS, WRONG_END, Stack, read_events
 from tamis.kernels.batches.tokens import SOUND
 from tamis.kernels.batches.words import PADDING
 from tamis.model import Event, Schema
@@ -56,6 +57,8 @@ class JsonText:
 
 def read_json(text: JsonText, schema: Schema, refuse: Refuse = raise_by_row, *, used: Used) -> Batch:
     """The accepted events as columns, in order; what is used of them, where the schema is open."""
+    if used.whole:
+        return batch_of_events([event for _, event in ask(read_slowly(text.data), schema, refuse, used=used)])
     found = _Reading(text, plan_for(schema, used))
     (found.read_array if text.is_array else found.read_lines)()
     used_here = used if schema.open else None
@@ -101,9 +104,7 @@ class _Reading:
         while at < end:
             stop = _end_of_line(self.text.data, at, min(at + _AT_ONCE, end))
             buffer = self._copy(at, stop)
-            rows, used = read_lines(
-                buffer, stop - at, self.plan.plan, self._tokens, self._found, self._count + 1, self._stack
-            )
+            rows, used, _, _ = self._events_in(buffer, True, False, stop - at, False)
             self._keep(buffer, rows, used, at)
             at = stop
 
@@ -112,10 +113,7 @@ class _Reading:
         while True:
             stop = min(at + size, end)
             buffer = self._copy(at, stop)
-            rows, used, past, how = read_items(
-                buffer, fresh, stop - at, stop < end, self.plan.plan, self._tokens, self._found, self._count + 1,
-                self._stack,
-            )  # fmt: skip
+            rows, used, past, how = self._events_in(buffer, False, fresh, stop - at, stop < end)
             self._keep(buffer, rows, used, at)
             if how != MORE:
                 break
@@ -125,6 +123,10 @@ class _Reading:
         if how == CLOSED and after < end:
             place = np.array([after])
             self._events.append((place, place, np.array([WRONG_END], np.uint8), place))
+
+    def _events_in(self, buffer: Bytes, lines: bool, fresh: bool, size: int, more: bool) -> tuple[int, int, int, int]:
+        plan, number = self.plan.plan, self._count + 1
+        return read_events(buffer, lines, fresh, size, more, plan, self._tokens, self._found, number, self._stack)
 
     def _copy(self, first: int, last: int) -> Bytes:
         size = last - first
@@ -203,19 +205,10 @@ class _Whole:
 
 def first_of(text: JsonText, count: int) -> Iterator[object]:
     """The first events as Python reads them, as far as they can be read."""
-    plan = plan_for(Schema(open=True), _NOTHING)
     size = text.first + _STEP * (16 if count > 1 else 1)
-    few = JsonText(text.data[:size]) if len(text.data) > size else text
-    found = _Reading(few, plan)
-    (found.read_array if text.is_array else found.read_lines)()
-    events = _Events(few, found.starts, found.stops, found.states, found.wrong)
-    for row in range(min(count, len(events.states))):
-        raw = events.raw(row)
-        if not isinstance(raw, EventError):
-            yield raw
+    return (raw for _, raw in islice(read_slowly(text.data[:size]), count))
 
 
-_NOTHING = Used.of(())
 _STEP = 1 << 12
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tamis.kernels.batches.plans import Plan, fill_slots
 from tamis.kernels.batches.words import PADDING
 from tamis.model import Schema
-from tamis.model.names import Used
+from tamis.model.names import MAX_NAME, Used
 
 __all__ = ["PlanOf", "plan_for"]
 
@@ -23,7 +23,7 @@ class PlanOf:
 
     def __init__(self, used: Used, *, strict: bool) -> None:
         self.names = tuple(sorted(used.names))
-        self.whole = all(name.count(".") < _MOST_PARTS for name in self.names)
+        self.whole = all(name.count(".") < _MOST_PARTS and len(name) <= MAX_NAME for name in self.names)
         """Whether it has all names: if not, no event is read by it."""
         self.plan = _plan(self.names if self.whole else (), strict)
 

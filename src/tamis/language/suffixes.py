@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, assert_never
 
-from tamis.language.intervals import NEVER
+from tamis.language.intervals import NEVER, widest
 from tamis.model import OPERATORS, Operator, Predicate
 from tamis.model.operators import Shape
 from tamis.model.values import string
@@ -32,10 +32,9 @@ def simplify_suffixes(attribute: str, tests: list[Predicate]) -> Suffixes | None
     longest = max(wanted, key=len, default="")
     if not all(map(longest.endswith, wanted)) or any(map(longest.endswith, gone)):
         return NEVER
-    gone = {one for one in gone if one.endswith(longest)}
-    widest = sorted(one for one in gone if not any(other != one and one.endswith(other) for other in gone))
+    outermost = sorted(one[::-1] for one in widest({one[::-1] for one in gone if one.endswith(longest)}))
     left = [Predicate(attribute, Operator.ENDS, string(longest))] if longest else []
-    left += [Predicate(attribute, Operator.NOT_ENDS, string(one)) for one in widest]
+    left += [Predicate(attribute, Operator.NOT_ENDS, string(one)) for one in outermost]
     return Suffixes(left, [] if left else [Predicate(attribute, Operator.GE, string(""))])
 
 

@@ -15,12 +15,14 @@ from tamis.model.names import flatten_mapping
 from tamis.model.values import ValueRefused
 from tamis.registry.attributes import Attributes
 
-__all__ = ["Learned"]
+__all__ = ["MAX_LEARNED", "MAX_LEARNED_CHARACTERS", "Learned"]
 
 _FIRST = 1_000
 """So many events are looked at whole, and of single events one in so many afterwards."""
-_MOST_NAMES = 10_000
-"""Remembered; a bound on what strange events can make us keep."""
+MAX_LEARNED = 10_000
+MAX_LEARNED_CHARACTERS = 1 << 20
+"""Attribute names that an open schema remembers for its statistics, and the characters of all of them: bounds on what
+strange events can make us keep."""
 
 
 class Learned:
@@ -30,6 +32,7 @@ class Learned:
         self._schema = schema
         self._left = _FIRST if schema.open else 0
         self._singles = 0
+        self._letters = 0
         self.names: Attributes = {}
 
     def from_one(self, raw: Mapping[str, object]) -> None:
@@ -54,10 +57,13 @@ class Learned:
     def _look_at(self, raw: Mapping[str, object]) -> None:
         try:
             for name, found in flatten_mapping(raw):
-                if found is not None and (name in self.names or len(self.names) < _MOST_NAMES):
+                if found is not None and (name in self.names or self._has_room(name)):
                     self._add(name, found if isinstance(found, list | tuple | set | frozenset) else (found,))
         except (EventError, LimitError):  # a key that is no name, objects too deep: what comes before it was learned
             return
+
+    def _has_room(self, name: str) -> bool:
+        return len(self.names) < MAX_LEARNED and self._letters + len(name) <= MAX_LEARNED_CHARACTERS
 
     def _add(self, name: str, found: Iterable[object]) -> None:
         domain = self._schema.domain(name)
@@ -68,5 +74,7 @@ class Learned:
                 kinds.add(domain.value(one).kind)
             except ValueRefused:
                 continue
+        if kinds and name not in self.names:
+            self._letters += len(name)
         if kinds:
             self.names.setdefault(name, set()).update(kinds)

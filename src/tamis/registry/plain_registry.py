@@ -52,7 +52,8 @@ class PlainRegistry:
         self._held: dict[SubscriptionId, _Held] = {}
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
-        self._used = Used.of(())  # also what was, by subscriptions that have gone
+        self.used = Used.of((), whole=True)
+        """The attributes that subscriptions name, also those that have gone."""
         self._lock = ReadWriteLock()
 
     # -- subscribing ------------------------------------------------------------------------------------------
@@ -122,8 +123,8 @@ class PlainRegistry:
         found: Attributes = {}
         for one in held.values():
             attributes_of(one.conjunctions, found)
-        if found.keys() - self._used.names:
-            self._used = Used.of(self._used.names | found.keys())
+        if found.keys() - self.used.names:
+            self.used = Used.of(self.used.names | found.keys(), whole=True)
 
     def _forget(self, id: SubscriptionId, key: int) -> None:
         self._held.pop(id, None)
@@ -139,7 +140,7 @@ class PlainRegistry:
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         with self._lock.reading():
-            return self._match(self._schema.event(raw, self._used))
+            return self._match(self._schema.event(raw, self.used))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         with self._lock.reading():
@@ -150,7 +151,7 @@ class PlainRegistry:
 
     def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
         with self._lock.reading():
-            events = read(self._used).events()
+            events = read(self.used).events()
             found = self._matcher.match_many(events)
             unique, codes = np.unique(found.items, return_inverse=True)
             ids = ListedIds([self._ids[int(key)] for key in unique])

@@ -58,5 +58,5 @@ def at_row(row: int, id: SubscriptionId, error: LanguageError | LimitError) -> L
     """The error with the subscription it belongs to."""
     place = f"subscription {id!r} (row {row})"
     if isinstance(error, LimitError):
-        return LimitError(f"{place}: {error}", error.limit, error.found)
+        return error.placed(place)
     return LanguageError(f"{place}: {str(error).removeprefix(f'column {error.column}: ')}", error.column, error.text)

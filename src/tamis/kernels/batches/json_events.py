@@ -33,8 +33,7 @@ __all__ = [
     "WRONG_STRING",
     "WRONG_VALUE",
     "Stack",
-    "read_items",
-    "read_lines",
+    "read_events",
 ]
 
 Bytes = npt.NDArray[np.uint8]
@@ -49,6 +48,8 @@ MORE, CLOSED, STOPPED = range(3)
 """How reading an array ended: an event is not whole yet, the array ended, or something was wrong."""
 MOST_BRACKETS = 512
 _IN_OBJECT, _IN_LIST = 0, 1
+_LONG_NAME = 256
+"""In bytes; whether a longer one may be is a matter for somebody else."""
 _NOWHERE = -1
 
 
@@ -92,7 +93,7 @@ def _read_name(text: Bytes, at: Any, plan: Plan, node: Any, lines: bool) -> Any:
     if text[at] != 58:
         return at, child, np.int64(WRONG_COLON)
     at = _after_space(text, at + 1, lines)
-    if state == CAREFUL and not escaped and end > start and text[at] == 110:
+    if state == CAREFUL and not escaped and 0 < end - start <= _LONG_NAME and text[at] == 110:
         state = np.int64(SOUND)  # null: there is no such attribute, whatever it is called
     return at, child, state
 
@@ -225,63 +226,39 @@ def _read_event(
                 at += 1
 
 
-@inlined
-def _next_line(text: Bytes, at: Any, last: Any) -> Any:
-    while at < last and text[at] != 10:
-        at += 1
-    return at
-
-
 @kernel
-def read_lines(
-    text: Bytes, last: Any, plan: Plan, tokens: Tokens, found: Found, number: Any, stack: Stack
-) -> tuple[Any, Any]:
-    """Whole lines, `last` bytes of them → how many events, how many tokens; `number` is that of the first event."""
-    at, row, used = np.int64(0), np.int64(0), np.int64(0)
-    while True:
-        at = _after_space(text, at, False)
-        if at >= last:
-            return row, used
-        found.start[row] = at
-        at, after, state = _read_event(text, at, True, plan, tokens, used, row, number + row, stack)
-        if state <= CAREFUL:
-            at = _after_space(text, at, True)
-            if at < last and text[at] != 10:
-                state = WRONG_END
-        found.state[row], found.wrong[row] = state, at
-        used = after if state == SOUND else used
-        at = _next_line(text, at, last)
-        found.stop[row] = at
-        row += 1
+def read_events(
+    text: Bytes, lines: bool, fresh: bool, last: Any, more: bool, plan: Plan, tokens: Tokens, found: Found, number: Any,
+    stack: Stack,
+) -> tuple[Any, Any, Any, Any]:  # fmt: skip
+    """Whole lines, or items of an array → how many events, how many tokens, where reading is to go on, how it ended.
 
-
-@kernel
-def read_items(
-    text: Bytes, fresh: bool, last: Any, more: bool, plan: Plan, tokens: Tokens, found: Found, number: Any, stack: Stack
-) -> tuple[Any, Any, Any, Any]:
-    """Events of an array → how many, how many tokens, where reading is to go on, and how it ended.
-
-    If `fresh`, the array has just begun, and may end at once; else an event must come. There may be `more` text than
-    these `last` bytes.
+    `number` is that of the first event. If `fresh`, an array has just begun, and may end at once; else an event must
+    come. There may be `more` of an array than these `last` bytes.
     """
     at, row, used = np.int64(0), np.int64(0), np.int64(0)
     while True:
         begin = at
         at = _after_space(text, at, False)
-        if fresh and text[at] == 93:
+        if (lines and at >= last) or (fresh and text[at] == 93):
             return row, used, at + 1, CLOSED
         found.start[row] = at
-        at, after, state = _read_event(text, at, False, plan, tokens, used, row, number + row, stack)
+        at, after, state = _read_event(text, at, lines, plan, tokens, used, row, number + row, stack)
         found.stop[row] = at
         if state <= CAREFUL:
-            at = _after_space(text, at, False)
-            if text[at] != 44 and text[at] != 93:
-                state = WRONG_END
+            at = _after_space(text, at, lines)
+            ends = at >= last or text[at] == 10 if lines else text[at] == 44 or text[at] == 93
+            if not ends:
+                state = np.int64(WRONG_END)
         if state > CAREFUL and more and at + 8 >= last:
             return row, used, begin, MORE
         found.state[row], found.wrong[row] = state, at
         used = after if state == SOUND else used
         row += 1
+        if lines:
+            while at < last and text[at] != 10:
+                at += 1
+            continue
         if state > CAREFUL:
             return row, used, at, STOPPED
         at += 1

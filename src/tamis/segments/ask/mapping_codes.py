@@ -24,6 +24,8 @@ _MOST_SHAPES = 1000
 """Event types and names seen together that are kept of one segment; of others the schema is asked."""
 _MOST_NAMES = 10_000
 """Kept of those that events have and nobody asks about."""
+_LONG_NAME = 200
+"""Longer ones are not kept."""
 _MOST_VALUES = 1000
 """Of one attribute; whoever has more is read as an event."""
 
@@ -154,7 +156,7 @@ class MappingCodes:
         if target is None:
             if not self._schema.open:
                 raise NotPlain
-            if self._ignored >= _MOST_NAMES:
+            if self._ignored >= _MOST_NAMES or (isinstance(key, str) and len(key) > _LONG_NAME):
                 return None
             self._ignored += 1
         targets[key] = target

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis.model import Event, Kind, Value
+from tamis.model.values import exact
 
 __all__ = ["AttributeStatistics", "Statistics", "observe"]
 
@@ -55,11 +56,15 @@ class Statistics:
             found["events"],
             {
                 name: AttributeStatistics(
-                    present, distinct, {Value(Kind(k), data): share for k, data, share in frequent}
+                    present, distinct, {_value(Kind(k), data): share for k, data, share in frequent}
                 )
                 for name, (present, distinct, frequent) in found["attributes"].items()
             },
         )
+
+
+def _value(kind: Kind, data: Any) -> Value:
+    return Value(kind, exact(data) if type(data) is int else data)
 
 
 def observe(events: Iterable[Event]) -> Statistics:

@@ -29,6 +29,7 @@ from tamis.kernels.segments.clusters import Clusters
 from tamis.kernels.segments.rows import Places
 from tamis.language import parse, print_predicate
 from tamis.model import Finite, Kind, Schema
+from tamis.model.values import exact
 from tamis.segments.compile.codes import AttributeCodes, Dictionary
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.layout import Home, Layout
@@ -259,7 +260,7 @@ def _attribute(arrays: dict[str, Array], at: int, found: dict[str, Any], schema:
 
 
 def _exact(text: str) -> int | float:
-    return int(text[1:]) if text[0] == "i" else float.fromhex(text[1:])
+    return exact(int(text[1:])) if text[0] == "i" else float.fromhex(text[1:])
 
 
 def _id_array(arrays: dict[str, Array]) -> pa.Array:
