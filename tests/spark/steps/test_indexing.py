@@ -226,7 +226,7 @@ def test_strict_stops_and_leaves_nothing(spark: SparkSession, tmp_path: Path) ->
     path = tmp_path / "index"
 
     with pytest.raises(OptionError, match="1 subscriptions cannot be read; the first is 'b'"):
-        ts.index(frame_of(spark, [("a", "price < 10"), ("b", "price <")]), SCHEMA, str(path), strict=True)
+        ts.index(frame_of(spark, [("a", "price < 10"), ("b", "price <")]), SCHEMA, str(path), on_error="raise")
 
     assert [file for file in path.rglob("*") if file.is_file()] == []
     assert ts.index(frame_of(spark, []), SCHEMA, str(tmp_path / "again")).version == 1
