@@ -16,6 +16,7 @@ from tamis.matchers.naive import Naive
 from tamis.model import Kind
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
+from tamis.registry.receipts import Receipt, Unreadable
 from tamis.segments.segment_registry import SegmentRegistry
 
 SCHEMA = Schema.loads('[attributes]\na = "integer"\nb = "integer"\ns = "string"\n')
@@ -65,10 +66,12 @@ def test_a_batch_of_arrow_may_be_asked_in_part(registry: Registry) -> None:
 def test_columns_are_pairs(registry: Registry) -> None:
     ids, texts = pa.array(["ann", "new", "ann"], pa.large_string()), pa.array(["a > 1", "a < 1", "a > 2"])
 
-    assert registry.subscribe_columns(ids, texts) == (2, 1, ())
+    assert registry.subscribe_columns(ids, texts) == Receipt(2, 1, ())
     assert registry.items() == [*PAIRS[1:], ("new", "a < 1"), ("ann", "a > 2")]
-    with pytest.raises(LanguageError, match=r"subscription 1 \(row 1\)"):
-        registry.subscribe_columns(pa.array([0, 1]), pa.array(["a > 1", "a >"]))
+    with pytest.raises(Unreadable) as caught:
+        registry.subscribe_columns(pa.array([0, 1, 2]), pa.array(["a > 1", "a >", "b ="]))
+    assert [(row, id) for row, id, _ in caught.value.rows] == [(1, 1), (2, 2)]
+    assert str(caught.value.first()).startswith("column 4: subscription 1 (row 1): expected a constant")
     assert len(registry) == 4
 
 
