@@ -16,23 +16,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import ReadBatch
-from tamis.batches.edge import Given, given_events, pieces_of, read_batch, read_events
+from tamis.batches.edge import Given, check_events, given_events, pieces_of, read_batch, read_events
 from tamis.batches.frames import Frame
 from tamis.batches.refusals import OnError, Refusing, check_on_error
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches, with_refused
-from tamis.model import Schema, SubscriptionId
+from tamis.model import Schema
 from tamis.model.domains import hint
 from tamis.model.names import Used
+from tamis.model.predicates import Id
 from tamis.model.values import show_raw
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.explaining import Explanation, explain
@@ -41,7 +42,9 @@ from tamis.registry.learning import Learned
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
+from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
+from tamis.store.verify import checked_verify
 
 if TYPE_CHECKING:
     from tamis.batches.json_source import JsonSource
@@ -57,20 +60,30 @@ _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
 
-class Engine:
+class Engine(Generic[Id]):
     """Subscriptions in, matches out.
 
     `Engine()` takes any event (an open schema); `Engine(Schema.load("auctions.toml"))` checks events against a
-    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. After an installation the
+    schema. `Engine[str]` tells a type checker that ids are strings. `algorithm` is a name in
+    `tamis.matchers.MATCHERS`; `options` go to the algorithm. Of Arrow's tables all offsets and lengths are looked at
+    before anything is read, unless `arrow="trusted"`: then a damaged one may end the process. After an installation the
     naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
     environment, waits for the compiler where it is needed instead.
     """
 
     def __init__(
-        self, schema: Schema | None = None, *, algorithm: str = "adaptive", wait: bool = False, **options: Any
+        self,
+        schema: Schema | None = None,
+        *,
+        algorithm: str = "adaptive",
+        arrow: str = "checked",
+        wait: bool = False,
+        **options: Any,
     ) -> None:
         _check_algorithm(algorithm)
         _check_schema(schema)
+        _check_arrow_option(arrow)
+        self._strange = arrow == "checked"
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
@@ -81,6 +94,17 @@ class Engine:
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned = Learned(self.schema)
 
+    def __repr__(self) -> str:
+        path = self._registry.path
+        place = f" in {str(path)!r}" if path is not None else ""
+        return f"<Engine: {self.algorithm}, {len(self):,} subscriptions{place}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path = self._registry.path
+        if path is None:
+            raise OptionError("an engine without a folder cannot be pickled: save it, and open that")
+        return _open_to_read, (type(self), str(path.resolve()))
+
     def __len__(self) -> int:
         """The number of subscriptions."""
         return len(self._registry)
@@ -90,7 +114,7 @@ class Engine:
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
-    def subscribe(self, id: SubscriptionId, expression: str) -> Receipt:
+    def subscribe(self, id: Id, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
         return self._registry.subscribe(checked_id(id), expression)
 
@@ -104,29 +128,33 @@ class Engine:
         check_on_error(on_error)
         return subscribe_given(self._registry, subscriptions, on_error)
 
-    def unsubscribe(self, id: SubscriptionId) -> None:
+    def unsubscribe(self, id: Id) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
         self._registry.unsubscribe(checked_id(id))
 
-    def expression(self, id: SubscriptionId) -> str:
+    def unsubscribe_many(self, ids: Iterable[Id]) -> None:
+        """Forget several. `UnknownSubscription`, and nothing is forgotten, if there is one nobody subscribed."""
+        self._registry.unsubscribe_many([checked_id(id) for id in ids])
+
+    def expression(self, id: Id) -> str:
         """The text an id was subscribed with."""
         return self._registry.text(checked_id(id))
 
-    def ids(self) -> list[SubscriptionId]:
+    def ids(self) -> list[Id]:
         """All ids, in the order of subscribing."""
-        return [id for id, _ in self._registry.items()]
+        return [cast(Id, id) for id, _ in self._registry.items()]
 
     # -- matching ---------------------------------------------------------------------------------------------
 
-    def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
+    def match(self, event: Mapping[str, object]) -> list[Id]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
         found = self._registry.match(event)
         self._learned.from_one(event)
-        return found
+        return cast(list[Id], found)
 
     def match_many(
         self, events: Events, *, threads: int = 1, on_error: OnError = "raise", event_id: str | None = None
-    ) -> Matches:
+    ) -> Matches[Id]:
         """The answers to a batch: mappings, an Arrow table or RecordBatch, a frame of pandas or polars, or anything
         else that gives Arrow its columns.
 
@@ -134,9 +162,9 @@ class Engine:
         and with "collect" the answer's `errors` have all of them; row numbers stay those of `events`. `event_id` names
         the field with the events' own ids, for the errors. The adaptive engine splits the batch over `threads`.
         """
-        return self._match(given_events(events, self.schema, _checked_name(event_id)), threads, on_error)
+        return self._match(self._given(events, event_id), threads, on_error)
 
-    def match_json(self, data: JsonSource, *, threads: int = 1, on_error: OnError = "raise") -> Matches:
+    def match_json(self, data: JsonSource, *, threads: int = 1, on_error: OnError = "raise") -> Matches[Id]:
         """The answers to events in JSON, a line each or one array of them: bytes, a path, or a binary file.
 
         A `str` is a path, never JSON. The answers are those of `match_many` for what Python's `json` reads; what is
@@ -151,7 +179,7 @@ class Engine:
         text, refusing = open_json(data), Refusing(on_error)
         found = self._registry.match_many(lambda used: read_json(text, self.schema, refusing, used=used), threads)
         self._learned.from_many(partial(first_of, text))
-        return with_refused(found, refusing)
+        return cast("Matches[Id]", with_refused(found, refusing))
 
     def count_many(
         self, events: Events, *, on_error: OnError = "raise", event_id: str | None = None
@@ -159,7 +187,7 @@ class Engine:
         """How many subscriptions each event satisfies, without listing them. An event that is refused raises an error,
         or with `on_error="skip"` satisfies none."""
         check_on_error(on_error, ("raise", "skip"))
-        given = given_events(events, self.schema, _checked_name(event_id))
+        given = self._given(events, event_id)
         counts, refusing = self._answer(given, self._registry.count_many, on_error)
         return refusing.spread(counts)
 
@@ -171,7 +199,7 @@ class Engine:
         threads: int = 1,
         on_error: OnError = "raise",
         event_id: str | None = None,
-    ) -> Iterator[Matches]:
+    ) -> Iterator[Matches[Id]]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
 
         A piece has at most `at_once` events, and fewer where they have very many matches. `events` may also be an
@@ -181,10 +209,17 @@ class Engine:
         _checked_count("at_once", at_once)
         _checked_count("threads", threads)
         check_on_error(on_error)
-        pieces = (given_events(piece, self.schema, _checked_name(event_id)) for piece in pieces_of(events, at_once))
+        strange = self._strange
+        if strange and isinstance(events, pa.Table | pa.RecordBatch):
+            check_events(events)  # once for all pieces
+            strange = False
+        pieces = (self._given(piece, event_id)._replace(strange=strange) for piece in pieces_of(events, at_once))
         return self._match_pieces(pieces, threads, on_error)
 
-    def _match_pieces(self, pieces: Iterator[Given], threads: int, on_error: OnError) -> Iterator[Matches]:
+    def _given(self, events: Events, event_id: str | None) -> Given:
+        return given_events(events, self.schema, _checked_name(event_id))._replace(strange=self._strange)
+
+    def _match_pieces(self, pieces: Iterator[Given], threads: int, on_error: OnError) -> Iterator[Matches[Id]]:
         first = 0
         for piece in pieces:
             for part in self._bounded(piece, on_error):
@@ -206,17 +241,18 @@ class Engine:
             yield piece.slice(first, last)
             first = last
 
-    def _match(self, given: Given, threads: int, on_error: OnError, first: int = 0) -> Matches:
+    def _match(self, given: Given, threads: int, on_error: OnError, first: int = 0) -> Matches[Id]:
         _checked_count("threads", threads)
         found, refusing = self._answer(given, lambda read: self._registry.match_many(read, threads), on_error, first)
-        return with_refused(found, refusing)
+        return cast("Matches[Id]", with_refused(found, refusing))
 
     def _answer(
         self, given: Given, ask: Callable[[ReadBatch], _T], on_error: OnError, first: int = 0
     ) -> tuple[_T, Refusing]:
         check_on_error(on_error)
         refusing = Refusing(on_error, given.id_of, first)
-        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used))
+        strange = given.strange
+        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used, strange=strange))
         self._learned.from_many(given.first)
         return found, refusing
 
@@ -224,13 +260,13 @@ class Engine:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
         subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
         folder keep what was learned."""
-        given = given_events(events, self.schema)
-        read = read_events(given.events, self.schema)
+        given = self._given(events, None)
+        read = read_events(given.events, self.schema, strange=given.strange)
         self._learned.from_many(given.first)
         if read:
             self._registry.observe(read)
 
-    def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
+    def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
         conjunctions = parse(self.expression(id), self.schema)
         named: Attributes = {}
@@ -257,14 +293,17 @@ class Engine:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
         self._registry.check()
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, mode: int | None = None) -> None:
         """Write the schema, all subscriptions in their order and what `observe` learned, atomically: the adaptive
         engine to a folder of segments, the others to one file with the name of their algorithm.
+
+        Both are their owner's alone, unless `mode` says otherwise, as 0o750 does: files have it without the right to
+        enter.
 
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        self._registry.save(_checked_path(path))
+        self._registry.save(_checked_path(path), checked_mode(mode))
 
     @classmethod
     def open(
@@ -273,54 +312,73 @@ class Engine:
         *,
         schema: Schema | None = None,
         create: bool = False,
-        verify: bool = True,
+        verify: str = "full",
+        mode: int | None = None,
+        read_only: bool = False,
         **options: Any,
-    ) -> Engine:
+    ) -> Self:
         """The engine kept there; `options` override, e.g. `algorithm=`.
 
         A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
-        `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
-        subscriptions are read into memory, and what is written later is not kept.
+        A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
+        that exists, it is changed. A folder that may not be written to opens for reading. `read_only=True` does so
+        beside the one process that writes it: `refresh` takes in what that wrote since.
+        `verify="full"` looks at the sums and the structure of all segments, "structure" spares the sums, "trusted"
+        spares both: it opens any size in milliseconds, and is for files that nobody else can have written. Under
+        another algorithm than "adaptive" the subscriptions are read into memory, and later writes are not kept.
         """
         algorithm = options.get("algorithm", "adaptive")
         _check_algorithm(algorithm)
         _check_schema(schema)
+        checked_verify(verify)
         path = _checked_path(path)
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
+        if read_only and (create or not path.is_dir()):
+            raise OptionError(f"read_only=True is for a folder that exists, found {str(path)!r}, create={create}")
         if not create and not path.is_dir():
             kept = read_saved(path)
             if schema is not None and schema != kept.schema:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(path, schema, create, verify, options)
+            how = {"schema": schema, "create": create, "mode": checked_mode(mode), "read_only": read_only}
+            return cls._open_folder(path, verify, options, **how)
         else:
-            with cls._open_folder(path, schema, False, verify, {}) as engine:
-                kept = Saved(engine.schema, algorithm, engine._registry.items())
+            with cls._open_folder(path, verify, {}, schema=schema, read_only=read_only) as opened:
+                kept = Saved(opened.schema, algorithm, opened._registry.items())
         engine = cls(kept.schema, **options)
         engine.subscribe_many(kept.subscriptions)
         return engine
 
     @classmethod
-    def _open_folder(
-        cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
-    ) -> Engine:
+    def _open_folder(cls, path: Path, verify: str, options: dict[str, Any], **how: Any) -> Self:
+        """`how` goes to the `Folder`, `options` to the engine."""
+        from tamis.segments.keep.beside import until_quiet
         from tamis.segments.keep.folder import Folder
 
-        folder = Folder(path, schema, create=create)
-        try:
-            return cls(folder.schema, **options, folder=folder, verify=verify)
-        except BaseException:
-            folder.close()
-            raise
+        def opened() -> Any:
+            folder = Folder(path, **how)
+            try:
+                return cls(folder.schema, **options, folder=folder, verify=verify)
+            except BaseException:
+                folder.close()
+                raise
+
+        made: Self = until_quiet(path, opened) if how["read_only"] else opened()
+        return made
+
+    def refresh(self) -> bool:
+        """Of an engine that reads a folder: take in what its writer wrote since, and say whether there was anything.
+        A write is seen whole, perhaps before its call has returned."""
+        return self._registry.refresh()
 
     def close(self) -> None:
         """Let go of the folder of a durable engine, after writing its log into segments. Reading goes on."""
         self._registry.close()
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -329,11 +387,17 @@ class Engine:
         self.close()
 
 
+def _open_to_read(kind: type[Engine[Any]], path: str) -> Engine[Any]:
+    """What a pickled engine is where it is unpickled."""
+    return kind.open(path, read_only=True)
+
+
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: bool) -> Registry:
     if algorithm != "adaptive":
         make = partial(MATCHERS[algorithm], schema, **options)
         outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
-        return PlainRegistry(schema, algorithm, make(), None if outside else make)
+        connected = algorithm.startswith("sql-")
+        return PlainRegistry(schema, algorithm, make(), None if outside else make, connected)
     from tamis.kernels.warmth import is_warm
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning
@@ -363,6 +427,11 @@ def _check_algorithm(algorithm: object) -> None:
 def _check_schema(schema: object) -> None:
     if schema is not None and not isinstance(schema, Schema):
         raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
+
+
+def _check_arrow_option(arrow: object) -> None:
+    if arrow not in ("checked", "trusted"):
+        raise OptionError(f"expected arrow to be 'checked' or 'trusted', found {show_raw(arrow)}")
 
 
 def _check_option(name: str, found: object, kind: type) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Protocol
+from operator import index
+from typing import Any, Generic, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from tamis.batches.refusals import Refusals, Refusing
 from tamis.errors import OptionError
 from tamis.matchers.base import Rows
 from tamis.model import SubscriptionId
+from tamis.model.predicates import Id
 
 __all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids", "with_refused"]
 
@@ -68,7 +70,7 @@ def arrow_ids(listed: list[SubscriptionId]) -> pa.Array:
         raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
 
 
-class Matches:
+class Matches(Generic[Id]):
     """Which subscriptions each event of a batch satisfied. No order is promised within an event.
 
     Event `i` matched `ids[code]` for each code in `codes[offsets[i]:offsets[i + 1]]`.
@@ -86,7 +88,17 @@ class Matches:
         """The number of events."""
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[list[SubscriptionId]]:
+    def __repr__(self) -> str:
+        return f"<Matches: {len(self):,} events, {self.total:,} matches>"
+
+    def __getitem__(self, row: int) -> list[Id]:
+        """The ids that event `row` satisfied; from the end, if it is negative."""
+        at = index(row)
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"expected an event from 0 to {len(self) - 1}, found {at}")
+        return self.for_event(at % len(self))
+
+    def __iter__(self) -> Iterator[list[Id]]:
         """The ids of each event, in a list. An id is one object however often it comes."""
         ends = self.offsets.tolist()
         for first, last in _runs(self.offsets):
@@ -110,9 +122,9 @@ class Matches:
         """The number of matches of each event."""
         return self._rows.counts()
 
-    def for_event(self, row: int) -> list[SubscriptionId]:
+    def for_event(self, row: int) -> list[Id]:
         """The ids that event `row` satisfied."""
-        return self.ids.listed(self._row(row))
+        return cast(list[Id], self.ids.listed(self._row(row)))
 
     def bitmap(self, row: int) -> BitMap:
         """The event's answer as a compressed bitmap of codes (positions in `ids`), to count or intersect unlisted."""

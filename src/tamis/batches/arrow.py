@@ -32,13 +32,20 @@ Arrow: TypeAlias = pa.Table | pa.StructArray
 
 
 def batch_of_arrow(
-    events: Arrow, schema: Schema, refuse: Refuse, *, validated: bool = False, used: Used | None = None
+    events: Arrow,
+    schema: Schema,
+    refuse: Refuse,
+    *,
+    validated: bool = False,
+    used: Used | None = None,
+    text: bool = False,
 ) -> Batch:
-    """The events that are accepted, in order; only what is `used` of them, where that is given."""
+    """The events that are accepted, in order; only what is `used` of them, where that is given. With `text` all strings
+    are known to be UTF-8."""
     if used is not None:
         _check_names(events)
         events = only_used(events, used)
-    columns = _look_at(events, schema, validated, used)
+    columns = _look_at(events, schema, validated, used, text)
 
     def asked(good: Mask) -> Accepted:
         return dict(ask(doubtful_rows(events, good), schema, refuse, validated=validated, used=used))
@@ -48,7 +55,7 @@ def batch_of_arrow(
 
 def certain(events: Arrow, schema: Schema) -> Mask:
     """True for events that certainly keep R1-R3 and whose values all lie in their domains."""
-    return _look_at(events, schema, validated=False).certain
+    return _look_at(events, schema).certain
 
 
 def doubtful_rows(events: Arrow, good: Mask) -> Iterator[tuple[int, Raw]]:
@@ -64,7 +71,9 @@ def _chosen(events: Arrow, rows: Longs) -> Iterator[Raw]:
         return chain.from_iterable(raws(events.slice(row, 1)) for row in rows.tolist())
 
 
-def _look_at(events: Arrow, schema: Schema, validated: bool, used: Used | None = None) -> Columns:
+def _look_at(
+    events: Arrow, schema: Schema, validated: bool = False, used: Used | None = None, text: bool = False
+) -> Columns:
     _check_names(events)
     columns = _distinct(events, used)
     if columns is None:
@@ -73,7 +82,7 @@ def _look_at(events: Arrow, schema: Schema, validated: bool, used: Used | None =
     for name, column in columns.items():
         held, leaf = leaf_of(column)
         if len(leaf.rows):
-            found.add(name, leaf, read_values(held), schema, validated=validated)
+            found.add(name, leaf, read_values(held, text=text), schema, validated=validated)
     found.check(schema, validated=validated)
     return found
 

@@ -43,10 +43,12 @@ class Values(NamedTuple):
     """Which entries certainly are values."""
 
 
-def read_values(column: pa.Array) -> Values | None:
-    """What a column holds; None if only somebody more careful can read it."""
+def read_values(column: pa.Array, *, text: bool = False) -> Values | None:
+    """What a column holds; None if only somebody more careful can read it. With `text` strings are surely UTF-8."""
     found = _TYPES.get(column.type.id)
     try:
+        if found is _texts and text:
+            return Values(Kind.STRING, _plain(column))
         return found(column) if found is not None else None
     except pa.ArrowException:  # more than Arrow can hold together
         return None
@@ -90,7 +92,11 @@ def _texts(column: pa.Array) -> Values | None:
         column.validate(full=True)
     except pa.ArrowInvalid:
         return None
-    return Values(Kind.STRING, column if column.type.id == _STRING else column.cast(pa.string()))
+    return Values(Kind.STRING, _plain(column))
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column if column.type.id == _STRING else column.cast(pa.string())
 
 
 # -- instants -----------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.batches.arrow import Arrow, batch_of_arrow, certain, doubtful_rows
+from tamis.batches.arrow_checks import check_arrow
 from tamis.batches.arrow_rows import raws
 from tamis.batches.asking import Raw, Refuse, ask, raise_by_row
 from tamis.batches.batch import Batch, batch_of_events
@@ -23,7 +24,16 @@ from tamis.model import Event, Schema
 from tamis.model.names import Used
 from tamis.model.values import show_raw
 
-__all__ = ["Events", "Given", "find_refused", "given_events", "pieces_of", "read_batch", "read_events"]
+__all__ = [
+    "Events",
+    "Given",
+    "check_events",
+    "find_refused",
+    "given_events",
+    "pieces_of",
+    "read_batch",
+    "read_events",
+]
 
 Events: TypeAlias = Iterable[Raw] | pa.Table | pa.RecordBatch | pa.StructArray | Frame
 
@@ -35,16 +45,19 @@ def read_batch(
     *,
     validated: bool = False,
     used: Used | None = None,
+    strange: bool = False,
 ) -> Batch:
     """The accepted events as columns, in order; of an open schema, what of them is `used`.
 
     With `validated` no rule is checked again, only what reading needs: a value that cannot be read is still refused.
+    Arrow that is `strange`, from whomever, is looked at before any of it is read.
     """
     by_kernel = used is not None and not used.whole and not validated
     used = used if schema.open else None
     source = as_arrow(events)
+    text = strange and source is not None and check_events(source)
     if source is not None:
-        return batch_of_arrow(source, schema, refuse, validated=validated, used=used)
+        return batch_of_arrow(source, schema, refuse, validated=validated, used=used, text=text)
     if by_kernel and isinstance(events, list | tuple):
         from tamis.batches.mappings import batch_of_mappings  # and with it Numba
 
@@ -53,9 +66,11 @@ def read_batch(
     return batch_of_events([event for _, event in found])
 
 
-def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row) -> list[Event]:
+def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row, *, strange: bool = False) -> list[Event]:
     """The accepted events one by one, for those who have no use for columns."""
     source = as_arrow(events)
+    if strange and source is not None:
+        check_events(source)
     found = enumerate(_mappings(events)) if source is None else doubtful_rows(source, np.zeros(len(source), bool))
     return [event for _, event in ask(found, schema, refuse)]
 
@@ -82,6 +97,8 @@ class Given(NamedTuple):
 
     events: Arrow | Sequence[Raw]
     id_of: Callable[[int], object] | None = None
+    strange: bool = False
+    """Whether it is Arrow that nobody has looked at."""
 
     def slice(self, first: int, last: int) -> Given:
         """Some of them."""
@@ -90,7 +107,7 @@ class Given(NamedTuple):
         else:
             events = self.events.slice(first, last - first)
         id_of = self.id_of
-        return Given(events, None if id_of is None else lambda row: id_of(first + row))
+        return Given(events, None if id_of is None else lambda row: id_of(first + row), self.strange)
 
     def first(self, count: int) -> Iterable[object]:
         """The first ones as they came, as far as they can be read, for whoever wants a sample."""
@@ -137,3 +154,8 @@ def _without_column(source: Arrow, name: str) -> Arrow:
 
 def _without(row: Raw, name: str) -> Raw:
     return {key: found for key, found in row.items() if key != name} if isinstance(row, Mapping) else row
+
+
+def check_events(events: object) -> bool:
+    """Have Arrow from strangers looked at: whether it is, and all its text is UTF-8; `EventError` if it is damaged."""
+    return isinstance(events, pa.Table | pa.RecordBatch | pa.StructArray) and check_arrow(events)

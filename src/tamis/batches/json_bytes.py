@@ -7,7 +7,6 @@ read by Python's own JSON and put to `Schema.event`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -25,6 +24,7 @@ from tamis.kernels.batches.json_events import CLOSED, MORE, MOST_BRACKETS, WRONG
 from tamis.kernels.batches.tokens import SOUND
 from tamis.kernels.batches.words import PADDING
 from tamis.model import Event, Schema
+from tamis.model.caching import cached_property
 from tamis.model.names import MAX_DEPTH, Used
 
 __all__ = ["JsonText", "first_of", "read_json"]

@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on-error", choices=ON_ERROR, default="collect", help="what cannot be read stops the job, or is left out"
     )
+    parser.add_argument("--mode", type=_octal, help="who may read a new index in a local folder (default 700)")
     add_spark_options(parser)
 
 
@@ -48,9 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.compact:
             done = ts.compact(path)
         elif schema is not None and arguments.out:
-            done = ts.index(
-                read_subscriptions(spark, arguments.subscriptions), schema, path, on_error=arguments.on_error
-            )
+            given = read_subscriptions(spark, arguments.subscriptions)
+            done = ts.index(given, schema, path, on_error=arguments.on_error, mode=arguments.mode)
         else:
             done = ts.update(path, read_subscriptions(spark, arguments.subscriptions), on_error=arguments.on_error)
     print(
@@ -61,6 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{done.removed:,} subscriptions were replaced or deleted")
     tell_rejected(path, done.rejected, kept=arguments.on_error == "collect")
     return 0
+
+
+def _octal(text: str) -> int:
+    if len(text) not in (3, 4) or set(text) - set("01234567"):
+        raise argparse.ArgumentTypeError(
+            f"expected a folder's mode as chmod takes it, such as 755, found {text[:40]!r}"
+        )
+    return int(text, 8)
 
 
 def tell_rejected(path: str, count: int, *, kept: bool) -> None:

@@ -11,15 +11,16 @@ here once, and everything faster is tested against it.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from tamis.model.domains import Domain
 from tamis.model.operators import COMPLEMENT, OPERATORS, Operator
 from tamis.model.values import Kind, Value
 
-__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare"]
+__all__ = ["Conjunction", "Id", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare"]
 
 _O = Operator
 
@@ -32,6 +33,13 @@ class Reference(NamedTuple):
 
 Operand = Value | Reference | tuple[Value, ...] | None
 SubscriptionId = str | int
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers have it; a default comes with Python 3.13
+
+    Id = TypeVar("Id", bound=SubscriptionId, default=SubscriptionId)
+else:
+    Id = typing.TypeVar("Id", bound=SubscriptionId)
 
 
 @dataclass(frozen=True, slots=True)

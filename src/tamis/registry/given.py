@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from tamis.batches.arrow_checks import check_arrow
 from tamis.batches.arrow_columns import whole
 from tamis.batches.frames import Frame, as_table, mixed_rows
 from tamis.batches.refusals import OnError, Refusals, Refused, refused
-from tamis.errors import OptionError
+from tamis.errors import EventError, OptionError
 from tamis.model import SubscriptionId
 from tamis.model.values import ValueRefused, is_text, show_raw
 from tamis.registry.protocol import Registry
@@ -105,14 +106,14 @@ def _rows(table: pa.Table) -> Iterator[Any]:
     if not _has_both(table):
         found = ", ".join(table.schema.names)
         raise OptionError(f"expected columns 'id' and 'expression', found {found}")
-    return zip(*(_column(table, name).to_pylist() for name in _BOTH), strict=True)
+    return zip(*(column.to_pylist() for column in _both(table)), strict=True)
 
 
 def _plain_columns(table: pa.Table) -> tuple[pa.Array, pa.Array] | None:
     """Ids and texts as a registry takes columns; None if they are to be looked at pair by pair."""
     if not _has_both(table):
         return None
-    ids, texts = (_column(table, name) for name in _BOTH)
+    ids, texts = _both(table)
     if ids.null_count or texts.null_count or not _is_string(texts.type):
         return None
     if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
@@ -121,16 +122,30 @@ def _plain_columns(table: pa.Table) -> tuple[pa.Array, pa.Array] | None:
 
 
 def _has_both(table: pa.Table) -> bool:
-    names = table.schema.names
+    try:
+        names = table.schema.names
+    except UnicodeDecodeError as error:
+        raise OptionError(f"expected columns 'id' and 'expression', found a name that is not UTF-8: {error}") from None
     return all(names.count(name) == 1 for name in _BOTH)
 
 
-def _column(table: pa.Table, name: str) -> pa.Array:
-    column = whole(table.column(name))
+def _both(table: pa.Table) -> list[pa.Array]:
+    """Ids and expressions, looked at before any is read: a damaged column would end the process."""
     try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise OptionError(f"column {name!r}: {error}") from None
+        table.validate()
+        both = table.select(list(_BOTH))
+        check_arrow(both)
+    except (EventError, pa.ArrowException) as error:
+        raise OptionError(str(error)) from None
+    for name, column in zip(_BOTH, both.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise OptionError(f"column {name!r}: {error}") from None
+    return [_plain(whole(column)) for column in both.columns]
+
+
+def _plain(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     return column.cast(pa.large_string()) if column.type == pa.string_view() else column

@@ -14,6 +14,10 @@ from tamis.model.values import show_raw
 __all__ = ["Receipt", "Unreadable", "mistake_in", "parse_text"]
 
 
+_SHOWN = 3
+"""Ids in what a receipt prints."""
+
+
 class Receipt(NamedTuple):
     """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself."""
 
@@ -24,8 +28,11 @@ class Receipt(NamedTuple):
     """Subscriptions that were refused, if they were to be collected."""
 
     def __repr__(self) -> str:
-        shown = zip(self._fields, self, strict=True)
-        return f"Receipt({', '.join(f'{name}={found!r}' for name, found in shown if name != 'errors' or found)})"
+        shown = ", ".join(map(repr, self.never_matching[:_SHOWN]))
+        more = len(self.never_matching) - _SHOWN
+        never = f"({shown}, and {more:,} more)" if more > 0 else repr(self.never_matching)
+        refused = f", errors={self.errors!r}" if self.errors else ""
+        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never}{refused})"
 
 
 class Unreadable(Exception):
