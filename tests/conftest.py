@@ -26,7 +26,8 @@ TEST_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     # Fails at once instead of four times: a test that expects an error should not wait for retries.
     "spark.task.maxFailures": "1",
-    # Neither is worth its work on small data, and fewer threads start.
+    # None is worth its work on small data, and fewer threads start.
+    "spark.ui.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.cleaner.referenceTracking": "false",
     # A zone with a history: whatever depends on the session's zone shows.

@@ -31,7 +31,7 @@ NOUNS = {"Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "Twin
 METHODS = {
     "Engine": {
         *("subscribe", "subscribe_many", "refresh", "unsubscribe", "unsubscribe_many", "expression", "ids"),
-        *("match", "match_many", "match_iter", "count_many", "observe", "explain"),
+        *("match", "match_many", "match_iter", "match_json", "count_many", "observe", "explain"),
         *("stats", "check", "save", "open", "close"),
     },
     "Matches": {"counts", "for_event", "bitmap", "to_arrow", "total"},

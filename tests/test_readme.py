@@ -18,7 +18,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("exam
 def test_the_example_shows_what_its_comments_say() -> None:
     shown = run_blocks("README.md", fences(README, "python"), {})
 
-    assert shown == (4, "")
+    assert shown == (5, "")
 
 
 def test_the_example_has_twelve_lines_at_most() -> None:

@@ -12,29 +12,33 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
-from tamis.batches.edge import check_events, read_batch, read_events
+from tamis.batches.batch import ReadBatch
+from tamis.batches.edge import Given, check_events, given_events, pieces_of, read_batch, read_events
+from tamis.batches.frames import Frame
+from tamis.batches.refusals import OnError, Refusing, check_on_error
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.matchers import MATCHERS
-from tamis.matches import Matches
-from tamis.model import Event, Kind, Schema
+from tamis.matches import Matches, with_refused
+from tamis.model import Schema
 from tamis.model.domains import hint
+from tamis.model.names import Used
 from tamis.model.predicates import Id
 from tamis.model.values import show_raw
+from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.explaining import Explanation, explain
-from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
+from tamis.registry.given import Subscribing, checked_id, subscribe_given
+from tamis.registry.learning import Learned
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
@@ -42,15 +46,16 @@ from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
 from tamis.store.verify import checked_verify
 
+if TYPE_CHECKING:
+    from tamis.batches.json_source import JsonSource
+
 __all__ = ["Engine", "Receipt"]
 
-Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
+Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch | Frame
+
+_T = TypeVar("_T")
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-MAX_LEARNED = 10_000
-MAX_LEARNED_CHARACTERS = 1 << 20
-"""Attribute names that an open schema remembers for its statistics, and the characters of all of them: bounds on what
-strange events can make us keep."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
@@ -87,8 +92,7 @@ class Engine(Generic[Id]):
             if unknown := _UNKNOWN_OPTION.search(str(error)):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
-        self._learned: dict[str, set[Kind]] = {}
-        self._letters = 0
+        self._learned = Learned(self.schema)
 
     def __repr__(self) -> str:
         path = self._registry.path
@@ -114,15 +118,15 @@ class Engine(Generic[Id]):
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
         return self._registry.subscribe(checked_id(id), expression)
 
-    def subscribe_many(self, subscriptions: Given) -> Receipt:
-        """Pairs, or an Arrow table with columns `id` and `expression`: all of them or, on an error, none.
+    def subscribe_many(self, subscriptions: Subscribing, *, on_error: OnError = "raise") -> Receipt:
+        """Pairs, mappings with `id` and `expression`, a dictionary of ids to expressions, or an Arrow table or frame
+        with columns `id` and `expression`: all of them or, on an error that says which is wrong, none.
 
-        An id that comes twice has its last expression. The error says which subscription is wrong.
+        With `on_error="skip"` those that are refused are left out, with "collect" the receipt's `errors` have them
+        too. An id that comes twice has its last expression.
         """
-        columns = plain_columns(subscriptions)
-        if columns is not None:
-            return self._registry.subscribe_columns(*columns)
-        return self._registry.subscribe_many(pairs_of(subscriptions))
+        check_on_error(on_error)
+        return subscribe_given(self._registry, subscriptions, on_error)
 
     def unsubscribe(self, id: Id) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
@@ -144,87 +148,130 @@ class Engine(Generic[Id]):
 
     def match(self, event: Mapping[str, object]) -> list[Id]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
-        if not self.schema.open:
-            return cast(list[Id], self._registry.match(event))
-        read = self.schema.event(event)
-        self._learn_events([read])
-        return cast(list[Id], self._registry.match_event(read))
+        found = self._registry.match(event)
+        self._learned.from_one(event)
+        return cast(list[Id], found)
 
-    def match_many(self, events: Events, *, threads: int = 1) -> Matches[Id]:
-        """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
+    def match_many(
+        self, events: Events, *, threads: int = 1, on_error: OnError = "raise", event_id: str | None = None
+    ) -> Matches[Id]:
+        """The answers to a batch: mappings, an Arrow table or RecordBatch, a frame of pandas or polars, or anything
+        else that gives Arrow its columns.
 
-        The adaptive engine splits the batch over `threads`.
+        An event that is refused raises an error that says which it is. With `on_error="skip"` it just has no matches,
+        and with "collect" the answer's `errors` have all of them; row numbers stay those of `events`. `event_id` names
+        the field with the events' own ids, for the errors. The adaptive engine splits the batch over `threads`.
         """
+        return self._match(self._given(events, event_id), threads, on_error)
+
+    def match_json(self, data: JsonSource, *, threads: int = 1, on_error: OnError = "raise") -> Matches[Id]:
+        """The answers to events in JSON, a line each or one array of them: bytes, a path, or a binary file.
+
+        A `str` is a path, never JSON. The answers are those of `match_many` for what Python's `json` reads; what is
+        not JSON is an `EventError` that names line and column. `on_error` is as in `match_many`: after a line that is
+        no JSON the next one is read, and in an array all that follows is one error.
+        """
+        from tamis.batches.json_bytes import first_of, read_json
+        from tamis.batches.json_source import open_json
+
         _checked_count("threads", threads)
-        return cast("Matches[Id]", self._registry.match_many(self._batch(events, self._strange), threads))
+        check_on_error(on_error)
+        text, refusing = open_json(data), Refusing(on_error)
+        found = self._registry.match_many(lambda used: read_json(text, self.schema, refusing, used=used), threads)
+        self._learned.from_many(partial(first_of, text))
+        return cast("Matches[Id]", with_refused(found, refusing))
 
-    def count_many(self, events: Events) -> npt.NDArray[np.int64]:
-        """How many subscriptions each event satisfies, without listing them."""
-        return self._registry.count_many(self._batch(events, self._strange))
+    def count_many(
+        self, events: Events, *, on_error: OnError = "raise", event_id: str | None = None
+    ) -> npt.NDArray[np.int64]:
+        """How many subscriptions each event satisfies, without listing them. An event that is refused raises an error,
+        or with `on_error="skip"` satisfies none."""
+        check_on_error(on_error, ("raise", "skip"))
+        given = self._given(events, event_id)
+        counts, refusing = self._answer(given, self._registry.count_many, on_error)
+        return refusing.spread(counts)
 
-    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches[Id]]:
+    def match_iter(
+        self,
+        events: Events,
+        *,
+        at_once: int = 1_000,
+        threads: int = 1,
+        on_error: OnError = "raise",
+        event_id: str | None = None,
+    ) -> Iterator[Matches[Id]]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
 
         A piece has at most `at_once` events, and fewer where they have very many matches. `events` may also be an
-        iterator, which is read as the pieces are asked for.
+        iterator or a stream of Arrow, which is read as the pieces are asked for. Errors count rows from the first
+        piece on.
         """
         _checked_count("at_once", at_once)
         _checked_count("threads", threads)
-        if self._strange:
+        check_on_error(on_error)
+        strange = self._strange
+        if strange and isinstance(events, pa.Table | pa.RecordBatch):
             check_events(events)  # once for all pieces
-        pieces = (part for piece in _pieces(events, at_once) for part in self._bounded(piece))
-        return (cast("Matches[Id]", self._registry.match_many(self._batch(part), threads)) for part in pieces)
+            strange = False
+        pieces = (self._given(piece, event_id)._replace(strange=strange) for piece in pieces_of(events, at_once))
+        return self._match_pieces(pieces, threads, on_error)
 
-    def _bounded(self, piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch) -> Iterator[Events]:
+    def _given(self, events: Events, event_id: str | None) -> Given:
+        return given_events(events, self.schema, _checked_name(event_id))._replace(strange=self._strange)
+
+    def _match_pieces(self, pieces: Iterator[Given], threads: int, on_error: OnError) -> Iterator[Matches[Id]]:
+        first = 0
+        for piece in pieces:
+            for part in self._bounded(piece, on_error):
+                yield self._match(part, threads, on_error, first)
+                first += len(part.events)
+
+    def _bounded(self, piece: Given, on_error: OnError) -> Iterator[Given]:
         """The piece, cut further if its answer may be too large."""
-        if len(piece) * len(self) <= _MOST_MATCHES:
+        size = len(piece.events)
+        if size * len(self) <= _MOST_MATCHES:
             yield piece
             return
-        ends = np.cumsum(self._registry.count_many(self._batch(piece)))
+        counts, refusing = self._answer(piece, self._registry.count_many, "skip")
+        ends = np.cumsum(refusing.spread(counts))
         first = 0
-        while first < len(piece):
+        while first < size:
             before = int(ends[first - 1]) if first else 0
             last = max(int(np.searchsorted(ends, before + _MOST_MATCHES, "right")), first + 1)
-            yield _slice(piece, first, last)
+            yield piece.slice(first, last)
             first = last
+
+    def _match(self, given: Given, threads: int, on_error: OnError, first: int = 0) -> Matches[Id]:
+        _checked_count("threads", threads)
+        found, refusing = self._answer(given, lambda read: self._registry.match_many(read, threads), on_error, first)
+        return cast("Matches[Id]", with_refused(found, refusing))
+
+    def _answer(
+        self, given: Given, ask: Callable[[ReadBatch], _T], on_error: OnError, first: int = 0
+    ) -> tuple[_T, Refusing]:
+        check_on_error(on_error)
+        refusing = Refusing(on_error, given.id_of, first)
+        strange = given.strange
+        found = ask(lambda used: read_batch(given.events, self.schema, refusing, used=used, strange=strange))
+        self._learned.from_many(given.first)
+        return found, refusing
 
     def observe(self, events: Events) -> None:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
         subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
         folder keep what was learned."""
-        read = self._read_all(events)
+        given = self._given(events, None)
+        read = read_events(given.events, self.schema, strange=given.strange)
+        self._learned.from_many(given.first)
         if read:
             self._registry.observe(read)
 
     def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
-        read = self.schema.event(event)
-        return explain(self.schema, parse(self.expression(id), self.schema), read)
-
-    def _batch(self, events: Events, strange: bool = False) -> Batch:
-        batch = read_batch(events, self.schema, strange=strange)
-        if self.schema.open:
-            for name, parts in batch.parts.items():
-                self._learn(name, [part.kind for part in parts])
-        return batch
-
-    def _read_all(self, events: Events) -> list[Event]:
-        read = read_events(events, self.schema, strange=self._strange)
-        self._learn_events(read)
-        return read
-
-    def _learn_events(self, events: Iterable[Event]) -> None:
-        if self.schema.open:
-            for name, values in (pair for event in events for pair in event.values.items()):
-                self._learn(name, [value.kind for value in values])
-
-    def _learn(self, name: str, kinds: Iterable[Kind]) -> None:
-        known = self._learned.get(name)
-        if known is not None:
-            known.update(kinds)
-        elif len(self._learned) < MAX_LEARNED and self._letters + len(name) <= MAX_LEARNED_CHARACTERS:
-            self._letters += len(name)
-            self._learned[name] = set(kinds)
+        conjunctions = parse(self.expression(id), self.schema)
+        named: Attributes = {}
+        attributes_of(conjunctions, named)
+        return explain(self.schema, conjunctions, self.schema.event(event, Used.of(named)))
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
@@ -238,7 +285,7 @@ class Engine(Generic[Id]):
     def _attributes(self) -> dict[str, list[str]]:
         """Names and kinds from both sides, subscriptions and events."""
         known = self._registry.attributes()
-        for name, kinds in list(self._learned.items()):  # a copy: readers still add
+        for name, kinds in list(self._learned.names.items()):  # a copy: readers still add
             known.setdefault(name, set()).update(kinds)
         return {name: sorted(kind.name.lower() for kind in known[name]) for name in sorted(known)}
 
@@ -398,21 +445,12 @@ def _checked_path(path: object) -> Path:
     return Path(path)
 
 
+def _checked_name(name: object) -> str | None:
+    if name is not None and not isinstance(name, str):
+        raise OptionError(f"event_id: expected the name of a field, found {show_raw(name)}")
+    return name
+
+
 def _checked_count(name: str, count: object) -> None:
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise OptionError(f"expected {name} to be a whole number of at least 1, found {show_raw(count)}")
-
-
-def _pieces(events: Events, at_once: int) -> Iterator[Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch]:
-    if isinstance(events, pa.Table | pa.RecordBatch):
-        yield from (events.slice(first, at_once) for first in range(0, len(events), at_once))
-        return
-    left = iter(events)
-    while piece := list(islice(left, at_once)):
-        yield piece
-
-
-def _slice(piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch, first: int, last: int) -> Events:
-    if isinstance(piece, pa.Table | pa.RecordBatch):
-        return piece.slice(first, last - first)
-    return piece[first:last]

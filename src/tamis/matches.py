@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from operator import index
 from typing import Any, Generic, Protocol, cast
 
@@ -11,14 +12,21 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyroaring import BitMap
 
+from tamis.batches.refusals import Refusals, Refusing
 from tamis.errors import OptionError
 from tamis.matchers.base import Rows
 from tamis.model import SubscriptionId
 from tamis.model.predicates import Id
 
-__all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids"]
+__all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids", "with_refused"]
 
 Codes = npt.NDArray[np.integer[Any]]
+
+_AT_ONCE = 1 << 20
+"""Matches whose ids are made together, a few megabytes of pointers."""
+_SHORT = 24
+_SPARSE = 4
+"""A table of all ids is made where it is at most so many times as long as the answer."""
 
 
 class Ids(Protocol):
@@ -68,11 +76,13 @@ class Matches(Generic[Id]):
     Event `i` matched `ids[code]` for each code in `codes[offsets[i]:offsets[i + 1]]`.
     """
 
-    def __init__(self, rows: Rows[Codes], ids: Ids) -> None:
+    def __init__(self, rows: Rows[Codes], ids: Ids, errors: Refusals | None = None) -> None:
         self._rows = rows
         self.offsets = rows.offsets
         self.codes = rows.items
         self.ids = ids
+        self.errors = Refusals() if errors is None else errors
+        """The events that were refused, if they were to be collected; they have no matches."""
 
     def __len__(self) -> int:
         """The number of events."""
@@ -89,7 +99,19 @@ class Matches(Generic[Id]):
         return self.for_event(at % len(self))
 
     def __iter__(self) -> Iterator[list[Id]]:
-        return (self.for_event(row) for row in range(len(self)))
+        """The ids of each event, in a list. An id is one object however often it comes."""
+        ends = self.offsets.tolist()
+        for first, last in _runs(self.offsets):
+            begin = ends[first]
+            listed, at = _distinct(self.ids, self.codes[begin : ends[last]])
+            found = listed[at]
+            if len(found) < _SHORT * (last - first):  # few each: a slice of a list is made sooner than one of an array
+                few = found.tolist()
+                yield from (few[start - begin : end - begin] for start, end in pairwise(ends[first : last + 1]))
+            else:
+                yield from (
+                    found[start - begin : end - begin].tolist() for start, end in pairwise(ends[first : last + 1])
+                )
 
     @property
     def total(self) -> int:
@@ -117,3 +139,38 @@ class Matches(Generic[Id]):
         if not 0 <= row < len(self):
             raise OptionError(f"expected an event from 0 to {len(self) - 1}, found {row}")
         return self._rows.row(row)
+
+
+def _runs(offsets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Runs of events that have so many matches together, about."""
+    first, size = 0, len(offsets) - 1
+    while first < size:
+        last = int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, "right")) - 1
+        last = min(max(last, first + 1), size)
+        yield first, last
+        first = last
+
+
+def _distinct(ids: Ids, codes: Codes) -> tuple[npt.NDArray[np.object_], Codes]:
+    """The ids that come, each once, and where among them each code's is."""
+    if len(ids) > _SPARSE * len(codes):
+        known, at = np.unique(codes, return_inverse=True)
+        listed = np.empty(len(known), object)
+        listed[:] = ids.listed(known)
+        return listed, at
+    there = np.zeros(len(ids), bool)
+    there[codes] = True
+    known = np.flatnonzero(there)
+    listed = np.empty(len(ids), object)
+    listed[known] = ids.listed(known)
+    return listed, codes
+
+
+def with_refused(matches: Matches, refusing: Refusing) -> Matches:
+    """The answers to the accepted events, among all events."""
+    offsets = matches.offsets
+    if len(refusing.rows):
+        counts = refusing.spread(matches.counts())
+        offsets = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+    return Matches(Rows(offsets, matches.codes), matches.ids, refusing.errors)

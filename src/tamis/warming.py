@@ -8,6 +8,7 @@ once, with small sets, on two engines: one that takes any event, one with a sche
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable
 from itertools import islice
@@ -112,6 +113,9 @@ def _on(
             held[0].match(event)
         held[0].match_many(_EVENTS)
         held[0].count_many(_EVENTS)
+        held[0].match_many(_EVENTS * 5)
+        lines = [json.dumps(event) for event in (*_EVENTS, {"s": "é\n", "a": 0.12345678901234567})]
+        held[0].match_json("\n".join(lines).encode())
         held[0].match_many(table, threads=2).to_arrow()
 
     gone = iter(_pairs(texts, 0, 60, as_text))

@@ -151,10 +151,10 @@ def test_strict_stops_at_what_is_refused(files: Path, capsys: Capture) -> None:
     given = ["--schema", files / "schema.toml", "--subscriptions", files / "wishes.parquet"]
 
     code = main(["match", *map(str, given), "--events", str(files / "events.jsonl"), "--out", str(files / "out"),
-                 "--strict"])  # fmt: skip
+                 "--on-error", "raise"])  # fmt: skip
 
     assert code == 2
-    assert "1 subscriptions cannot be read, and strict allows none; the first is 'odd'" in capsys.readouterr().err
+    assert "1 subscriptions cannot be read; the first is 'odd'" in capsys.readouterr().err
     assert not (files / "out").exists()
 
 

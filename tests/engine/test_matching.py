@@ -11,7 +11,7 @@ import pytest
 from pyroaring import BitMap
 
 from tamis import Engine, EventError, LimitError, OptionError, Schema
-from tamis.engine import MAX_LEARNED, MAX_LEARNED_CHARACTERS
+from tamis.registry.learning import MAX_LEARNED, MAX_LEARNED_CHARACTERS
 from tamis.workloads import auctions
 
 EVENTS: list[dict[str, object]] = [
@@ -140,13 +140,34 @@ def test_an_event_of_too_many_values_is_named_by_its_row(engine: Engine) -> None
         pa.Array.from_buffers(
             pa.string(), 1, [None, pa.py_buffer(np.array([0, 1], np.int32).tobytes()), pa.py_buffer(b"\xff")]
         ),
-        pa.array([[("key", 1)]], pa.map_(pa.string(), pa.int64())),
+        pa.array([b"bytes"]),
+        pa.array([0], pa.time64("us")),
+        pa.array([[[1]]]),
     ],
-    ids=["a year past 9999", "an unknown zone", "invalid UTF-8", "a map"],
+    ids=["a year past 9999", "an unknown zone", "invalid UTF-8", "bytes", "a time of day", "a list of lists"],
 )
 def test_an_arrow_value_that_is_none_of_ours_is_an_event_error(engine: Engine, column: pa.Array) -> None:
+    engine.match_many(pa.table({"when": column}))  # nobody asks about it
+    engine.subscribe("who", "when = 1")
     with pytest.raises(EventError):
         engine.match_many(pa.table({"when": column}))
+
+
+def test_what_nobody_asks_about_is_not_looked_at(engine: Engine) -> None:
+    odd = pa.table({"price": [20, 70], "when": pa.array([2**50, 0], pa.timestamp("s")), "x": [float("nan"), 1.0]})
+    expected = [sorted(ids) for ids in engine.match_many([{"price": 20}, {"price": 70}])]
+
+    for events in (odd, odd.to_batches()[0], [{"price": 20, "x": float("nan")}, {"price": 70, "when": object()}]):
+        assert [sorted(ids) for ids in engine.match_many(events)] == expected
+
+
+def test_what_somebody_asks_about_from_now_on_is_looked_at_from_now_on(engine: Engine) -> None:
+    odd = pa.table({"price": [20, 70], "x": [float("nan"), 1.0]})
+    engine.match_many(odd)
+    engine.subscribe("x", "x > 0")
+
+    with pytest.raises(EventError, match="event 0: attribute 'x': expected a finite number, found nan"):
+        engine.match_many(odd)
 
 
 def test_an_explanation_has_a_line_per_predicate(engine: Engine) -> None:

@@ -16,6 +16,7 @@ from tamis.matchers.naive import Naive
 from tamis.model import Kind
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
+from tamis.registry.receipts import Receipt, Unreadable
 from tamis.segments.segment_registry import SegmentRegistry
 
 SCHEMA = Schema.loads('[attributes]\na = "integer"\nb = "integer"\ns = "string"\n')
@@ -48,27 +49,29 @@ def test_a_mapping_an_event_and_a_batch_have_the_same_answer(registry: Registry)
     assert [registry.match(raw) for raw in EVENTS] == EXPECTED
     assert [registry.match_event(event) for event in events] == EXPECTED
     for threads in (1, 2):
-        assert [sorted(ids, key=str) for ids in registry.match_many(batch, threads)] == [
+        assert [sorted(ids, key=str) for ids in registry.match_many(lambda _: batch, threads)] == [
             sorted(ids, key=str) for ids in EXPECTED
         ]
-    assert registry.count_many(batch).tolist() == [2, 1, 0, 2]
+    assert registry.count_many(lambda _: batch).tolist() == [2, 1, 0, 2]
 
 
 def test_a_batch_of_arrow_may_be_asked_in_part(registry: Registry) -> None:
     table = pa.Table.from_pylist([{"a": [1, 9], "b": 7, "s": None}, {"a": None, "b": 2, "s": "x"}, {"a": [4], "b": 1}])
     batch = read_batch(table, SCHEMA)
 
-    assert registry.count_many(batch).tolist() == [2, 1, 1]
-    assert [set(ids) for ids in registry.match_many(batch.select(np.array([1, 2])))] == [{7}, {"ann"}]
+    assert registry.count_many(lambda _: batch).tolist() == [2, 1, 1]
+    assert [set(ids) for ids in registry.match_many(lambda _: batch.select(np.array([1, 2])))] == [{7}, {"ann"}]
 
 
 def test_columns_are_pairs(registry: Registry) -> None:
     ids, texts = pa.array(["ann", "new", "ann"], pa.large_string()), pa.array(["a > 1", "a < 1", "a > 2"])
 
-    assert registry.subscribe_columns(ids, texts) == (2, 1, ())
+    assert registry.subscribe_columns(ids, texts) == Receipt(2, 1, ())
     assert registry.items() == [*PAIRS[1:], ("new", "a < 1"), ("ann", "a > 2")]
-    with pytest.raises(LanguageError, match=r"subscription 1 \(row 1\)"):
-        registry.subscribe_columns(pa.array([0, 1]), pa.array(["a > 1", "a >"]))
+    with pytest.raises(Unreadable) as caught:
+        registry.subscribe_columns(pa.array([0, 1, 2]), pa.array(["a > 1", "a >", "b ="]))
+    assert [(row, id) for row, id, _ in caught.value.rows] == [(1, 1), (2, 2)]
+    assert str(caught.value.first()).startswith("column 4: subscription 1 (row 1): expected a constant")
     assert len(registry) == 4
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from tamis.batches.asking import Raw, ask, raise_by_row
 from tamis.errors import EventError
 from tamis.model import Event, Schema
+from tamis.model.names import Used
 
 __all__ = ["ArrowEvents", "check_names", "raws"]
 
@@ -19,14 +20,13 @@ _NOT_PYTHON = (pa.ArrowException, KeyError, OverflowError, ValueError)
 
 
 def raws(events: pa.Table | pa.StructArray) -> Iterator[Raw]:
-    """The rows as mappings, their values still to be checked. Maps within a struct are mappings as well."""
-    options = {} if isinstance(events, pa.Table) else {"maps_as_pydicts": "strict"}
+    """The rows as mappings, their values still to be checked. Maps are mappings as well."""
     if isinstance(events, pa.Table):
         check_names(events.column_names)
     try:
-        return map(_found, events.to_pylist(**options))
+        return map(_found, events.to_pylist(maps_as_pydicts="strict"))
     except _NOT_PYTHON:
-        return (_one(events.slice(row, 1), options) for row in range(len(events)))
+        return (_one(events.slice(row, 1)) for row in range(len(events)))
 
 
 def check_names(names: list[str]) -> None:
@@ -36,9 +36,9 @@ def check_names(names: list[str]) -> None:
         raise EventError(f"the Arrow table has two columns called {twice!r}", attribute=twice)
 
 
-def _one(event: Any, options: Mapping[str, str]) -> Raw:
+def _one(event: Any) -> Raw:
     try:
-        return _found(event.to_pylist(**options)[0])
+        return _found(event.to_pylist(maps_as_pydicts="strict")[0])
     except _NOT_PYTHON as error:
         return EventError(f"the event holds a value that Python cannot: {error}")
 
@@ -50,17 +50,21 @@ def _found(row: dict[str, object] | None) -> Raw:
 class ArrowEvents:
     """Events that were accepted, by their rows; each is read when it is first asked for."""
 
-    def __init__(self, events: pa.Table | pa.StructArray, schema: Schema, known: dict[int, Event]) -> None:
+    def __init__(
+        self, events: pa.Table | pa.StructArray, schema: Schema, known: dict[int, Event], used: Used | None = None
+    ) -> None:
         self._events = events
         self._schema = schema
         self._known = known
+        self._used = used
 
     def __getitem__(self, row: int) -> Event:
         if row not in self._known:
             one = zip([row], raws(self._events.slice(row, 1)), strict=True)
-            self._known |= ask(one, self._schema, raise_by_row, validated=True)
+            self._known |= ask(one, self._schema, raise_by_row, validated=True, used=self._used)
         return self._known[row]
 
     def read_all(self) -> None:
         """Rows become mappings at once, which is quicker than one by one."""
-        self._known |= ask(enumerate(raws(self._events)), self._schema, raise_by_row, validated=True)
+        every = enumerate(raws(self._events))
+        self._known |= ask(every, self._schema, raise_by_row, validated=True, used=self._used)

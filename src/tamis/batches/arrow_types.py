@@ -6,23 +6,25 @@ A type that is not in the table, or an entry that is no value for sure, is not w
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Column, column_of
-from tamis.model import Kind, value_of
+from tamis.batches.arrow_decimals import read_decimals
+from tamis.batches.batch import Column
+from tamis.model import Kind
 from tamis.model.values import FIRST_INSTANT, LAST_INSTANT, MAX_DIGITS
 
-__all__ = ["ArrowType", "Verdict", "arrow_type", "every", "numbers_of"]
+__all__ = ["Values", "Verdict", "every", "read_values"]
 
-Ints = npt.NDArray[np.int32]
 Verdict: TypeAlias = npt.NDArray[np.bool_] | bool
 """Of each entry of a column, or of all alike; of an entry that is null it says nothing."""
 
 _FAR = 2**63
+_DAY = 86_400 * 10**9
 _STRING = pa.string().id
 
 
@@ -31,25 +33,28 @@ def every(mask: npt.NDArray[np.bool_]) -> Verdict:
     return True if mask.all() else mask
 
 
-class ArrowType(NamedTuple):
-    """What we know of the columns of one type; the functions take a column with its nulls."""
+class Values(NamedTuple):
+    """The values of a column, entry by entry, with anything where a null is."""
 
     kind: Kind
-    sound: Callable[[pa.Array], Verdict]
+    column: Column
+    """Numbers (int64, doubles or objects), strings of Arrow, truths and instants as int64 or objects."""
+    sound: Verdict = True
     """Which entries certainly are values."""
-    read: Callable[[pa.Array, Ints], Column]
-    """The values of the entries that are not null; of strings all entries, as leaving some out would copy."""
-    whole: bool = False
-    """Whether all are whole numbers."""
 
 
-def arrow_type(of: pa.DataType) -> ArrowType | None:
-    """What is known of a type, if anything is."""
-    found = _TYPES.get(of.id)
-    return found(of) if callable(found) else found
+def read_values(column: pa.Array, *, text: bool = False) -> Values | None:
+    """What a column holds; None if only somebody more careful can read it. With `text` strings are surely UTF-8."""
+    found = _TYPES.get(column.type.id)
+    try:
+        if found is _texts and text:
+            return Values(Kind.STRING, _plain(column))
+        return found(column) if found is not None else None
+    except pa.ArrowException:  # more than Arrow can hold together
+        return None
 
 
-def numbers_of(column: pa.Array) -> npt.NDArray[Any]:
+def _numbers_of(column: pa.Array) -> npt.NDArray[Any]:
     """The numbers as they lie there, without a copy; anything where a null is."""
     if not column.null_count:
         return column.to_numpy()
@@ -57,102 +62,102 @@ def numbers_of(column: pa.Array) -> npt.NDArray[Any]:
     return np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype(), last)[column.offset :]
 
 
-# -- which entries are values -------------------------------------------------------------------------------------
+# -- numbers, truths and texts ------------------------------------------------------------------------------------
 
 
-def _always(_: pa.Array) -> Verdict:
-    return True
+def _wholes(column: pa.Array) -> Values:
+    numbers = _numbers_of(column)
+    far = numbers.dtype == np.uint64 and int(numbers.max(initial=0)) >= _FAR
+    return Values(Kind.NUMBER, numbers.astype(object if far else np.int64, copy=False))
 
 
-def _finite(column: pa.Array) -> Verdict:
-    return every(np.isfinite(numbers_of(column)))
+def _reals(column: pa.Array) -> Values:
+    numbers = _numbers_of(column).astype(np.float64, copy=False)
+    return Values(Kind.NUMBER, numbers, every(np.isfinite(numbers)))
 
 
-def _is_utf8(column: pa.Array) -> Verdict:
+def _decimals(column: pa.Array) -> Values | None:
+    of = column.type
+    return Values(Kind.NUMBER, read_decimals(column)) if of.precision - of.scale <= MAX_DIGITS else None
+
+
+def _truths(column: pa.Array) -> Values:
+    filled = column.fill_null(False) if column.null_count else column
+    return Values(Kind.BOOLEAN, filled.to_numpy(zero_copy_only=False).astype(np.int64))
+
+
+def _texts(column: pa.Array) -> Values | None:
     """Arrow's strings are bytes that nobody has checked."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
+        return None
+    return Values(Kind.STRING, _plain(column))
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column if column.type.id == _STRING else column.cast(pa.string())
+
+
+# -- instants -----------------------------------------------------------------------------------------------------
+
+_UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+"""In nanoseconds."""
+
+
+def _instants(counts: npt.NDArray[np.int64], unit: int, spare: int = 0) -> Values:
+    """Counts of a unit since 1970. `spare` is how near to the ends of time nothing is certain."""
+    first, last = (FIRST_INSTANT + spare) // unit, (LAST_INSTANT - spare) // unit
+    low, high = int(counts.min(initial=0)), int(counts.max(initial=0))
+    sound = (first <= low and high <= last) or every((counts >= first) & (counts <= last))
+    near = max(-low, high) * unit < _FAR
+    return Values(Kind.TIMESTAMP, counts * unit if near else counts.astype(object) * unit, sound)
+
+
+def _timestamps(column: pa.Array) -> Values | None:
+    zone = column.type.tz
+    if zone is not None and not _is_zone(zone):
+        return None
+    spare = 0 if zone in (None, "UTC") else _DAY  # in other zones the first and the last hours of time do not exist
+    return _instants(_counts(column), _UNITS[column.type.unit], spare)
+
+
+def _counts(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Zero where a null is: pandas leaves the least of all numbers there, which would seem far away."""
+    counts = column.view(pa.int64())
+    return (counts.fill_null(0) if counts.null_count else counts).to_numpy()
+
+
+@lru_cache(256)
+def _is_zone(name: str) -> bool:
+    try:
+        pa.lib.string_to_tzinfo(name)
+    except (pa.ArrowException, ValueError, KeyError):
         return False
     return True
 
 
-# -- the values ---------------------------------------------------------------------------------------------------
+def _dates(column: pa.Array) -> Values:
+    return _instants(_numbers_of(column.view(pa.int32())).astype(np.int64), _DAY)
 
 
-def _present(column: pa.Array, present: Ints) -> npt.NDArray[Any]:
-    numbers = numbers_of(column)
-    return numbers if len(present) == len(numbers) else numbers[present]
+def _long_dates(column: pa.Array) -> Values:
+    """Milliseconds, of which a date has only whole days."""
+    return _instants(_counts(column) // (_DAY // _UNITS["ms"]), _DAY)
 
 
-def _truths(column: pa.Array, present: Ints) -> Column:
-    return column.drop_null().to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def _texts(column: pa.Array, present: Ints) -> Column:
-    return column if column.type.id == _STRING else column.cast(pa.string())
-
-
-def _decimals(column: pa.Array, present: Ints) -> Column:
-    return column_of([value_of(one).data for one in column.drop_null().to_pylist()], Kind.NUMBER)
-
-
-def _wholes(column: pa.Array, present: Ints) -> Column:
-    numbers = _present(column, present)
-    far = numbers.dtype == np.uint64 and int(numbers.max()) >= _FAR
-    return numbers.astype(object if far else np.int64, copy=False)
-
-
-def _reals(column: pa.Array, present: Ints) -> Column:
-    return _present(column, present).astype(np.float64, copy=False)
-
-
-# -- the table ----------------------------------------------------------------------------------------------------
-
-
-def _instant(stored: pa.DataType, unit: int) -> ArrowType:
-    """Counts of a unit, which is given in nanoseconds."""
-    first, last = FIRST_INSTANT // unit, LAST_INSTANT // unit
-
-    def sound(column: pa.Array) -> Verdict:
-        counts = numbers_of(column.view(stored))
-        return every((counts >= first) & (counts <= last))
-
-    def read(column: pa.Array, present: Ints) -> Column:
-        counts = _present(column.view(stored), present).astype(np.int64, copy=False)
-        near = max(-int(counts.min()), int(counts.max())) * unit < _FAR
-        return counts * unit if near else counts.astype(object) * unit
-
-    return ArrowType(Kind.TIMESTAMP, sound, read)
-
-
-_UNITS = {unit: _instant(pa.int64(), size) for unit, size in (("s", 10**9), ("ms", 10**6), ("us", 10**3))}
-"""Finer instants are left to `Schema.event`: Python has no such datetime."""
-
-
-def _timestamp(of: pa.DataType) -> ArrowType | None:
-    return _UNITS.get(of.unit) if of.tz in (None, "UTC") else None
-
-
-def _decimal(of: pa.DataType) -> ArrowType | None:
-    return _DECIMAL if of.precision - of.scale <= MAX_DIGITS else None
-
-
-_DECIMAL = ArrowType(Kind.NUMBER, _always, _decimals)
-_TEXT = ArrowType(Kind.STRING, _is_utf8, _texts)
-_WHOLE = ArrowType(Kind.NUMBER, _always, _wholes, whole=True)
-_REAL = ArrowType(Kind.NUMBER, _finite, _reals)
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
+_DECIMALS = [getattr(pa.lib, f"Type_DECIMAL{bits}", -1) for bits in (32, 64, 128, 256)]  # the short ones are new
+_TEXTS = (pa.string(), pa.large_string(), pa.string_view())
 
-_TYPES: dict[int, ArrowType | Callable[[pa.DataType], ArrowType | None]] = {
-    pa.bool_().id: ArrowType(Kind.BOOLEAN, _always, _truths),
-    **{of.id: _WHOLE for of in _INTEGERS},
-    **{of.id: _REAL for of in (pa.float16(), pa.float32(), pa.float64())},
-    _STRING: _TEXT,
-    pa.large_string().id: _TEXT,
-    pa.date32().id: _instant(pa.int32(), 86_400 * 10**9),
-    pa.timestamp("us").id: _timestamp,
-    pa.decimal128(1).id: _decimal,
-    pa.decimal256(1).id: _decimal,
+_TYPES: dict[int, Callable[[pa.Array], Values | None]] = {
+    pa.bool_().id: _truths,
+    **{of.id: _wholes for of in _INTEGERS},
+    **{of.id: _reals for of in (pa.float16(), pa.float32(), pa.float64())},
+    **{of.id: _texts for of in _TEXTS},
+    **dict.fromkeys(_DECIMALS, _decimals),
+    pa.date32().id: _dates,
+    pa.date64().id: _long_dates,
+    pa.timestamp("us").id: _timestamps,
 }
 """By the number that Arrow gives a type, whatever its parameters."""

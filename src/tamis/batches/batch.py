@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from tamis.model import Event, Kind
 from tamis.model.caching import cached_property
+from tamis.model.names import Used
 
-__all__ = ["Batch", "Column", "Part", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
+__all__ = ["Batch", "Column", "Part", "ReadBatch", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -90,6 +91,10 @@ class Batch:
                 parts[name] = kept
         at = chosen if self.chosen is None else self.chosen[chosen]
         return Batch(len(chosen), parts, self.source, at)
+
+
+ReadBatch: TypeAlias = Callable[[Used], Batch]
+"""Reads what is used of some events: whoever is asked knows what that is, at the moment that the answer is of."""
 
 
 def batch_of_events(events: Sequence[Event]) -> Batch:

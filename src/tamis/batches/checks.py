@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.arrow_types import ArrowType, Verdict, numbers_of
+from tamis.batches.arrow_types import Values, Verdict, every
+from tamis.batches.batch import column_of
 from tamis.model import (
     Boolean,
     Domain,
@@ -28,8 +30,9 @@ from tamis.model import (
     Untyped,
 )
 from tamis.model.finite import EventTypes
+from tamis.model.values import ValueRefused, timestamp
 
-__all__ = ["CHECKS", "Between", "Check", "OneOf", "Plain", "Text", "column_fits", "plain_check"]
+__all__ = ["CHECKS", "Between", "Check", "OneOf", "Plain", "Text", "plain_check", "values_in"]
 
 
 class Between(NamedTuple):
@@ -55,26 +58,38 @@ Plain: TypeAlias = Between | OneOf | Text
 class Check(NamedTuple):
     """A row of the table."""
 
-    column: Callable[[Any, ArrowType, pa.Array], Verdict]
-    """Of the domain, what is known of the column's type, and the column: which of its sound values fit."""
+    column: Callable[[Any, Values], Values | None]
+    """Of the domain and the values of a column: the domain's values, and which of them certainly fit; None if none."""
     plain: Mapping[type, Callable[[Any], Plain]]
     """Python's types whose values are easily judged, each with what fits."""
 
 
 _LARGE = 2**62
 """Whole numbers beyond it may be too long, and are looked at with more care."""
+_EXACT = 2**53
+"""Up to it every whole number is a double."""
 
 
-def _of_kind(domain: Domain, of: ArrowType, column: pa.Array) -> Verdict:
-    return domain.kind is None or domain.kind is of.kind
+def _of_kind(domain: Domain, found: Values) -> Values | None:
+    return found if domain.kind is None or domain.kind is found.kind else None
 
 
-def _in_range(domain: Integer, of: ArrowType, column: pa.Array) -> Verdict:
-    if not of.whole:
-        return False
-    if domain.min is None and domain.max is None:
-        return True
-    numbers = numbers_of(column)
+def _in_range(domain: Integer, found: Values) -> Values | None:
+    """Whole numbers between the bounds; doubles that are whole are as good."""
+    if found.kind is not Kind.NUMBER:
+        return None
+    numbers, sound = found.column, found.sound
+    if numbers.dtype == np.float64:
+        whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _EXACT)
+        numbers, sound = np.where(whole, numbers, 0).astype(np.int64), sound & every(whole)
+    if domain.min is None and domain.max is None and numbers.dtype == np.int64:
+        return Values(Kind.NUMBER, numbers, sound)
+    return Values(Kind.NUMBER, numbers, sound & _between(domain, numbers))
+
+
+def _between(domain: Integer, numbers: npt.NDArray[Any]) -> Verdict:
+    if numbers.dtype == object:
+        return every(np.array([_is_in(domain, one) for one in numbers.tolist()], bool))
     low, high = int(numbers.min()), int(numbers.max())
     least, most = low if domain.min is None else domain.min, high if domain.max is None else domain.max
     if least <= low and high <= most:
@@ -82,12 +97,48 @@ def _in_range(domain: Integer, of: ArrowType, column: pa.Array) -> Verdict:
     return (numbers >= max(least, low)) & (numbers <= min(most, high)) if least <= high and low <= most else False
 
 
-def _among_names(domain: Finite, of: ArrowType, column: pa.Array) -> Verdict:
-    if of.kind is not Kind.STRING:
+def _is_in(domain: Integer, number: int | float) -> bool:
+    try:
+        domain.value(number)
+    except ValueRefused:
         return False
-    encoded = column.dictionary_encode()  # events repeat their values
+    return True
+
+
+def _among_names(domain: Finite, found: Values) -> Values | None:
+    if found.kind is not Kind.STRING:
+        return None
+    encoded = pa.array(found.column).dictionary_encode()  # events repeat their values
     known = [name in domain.rank for name in encoded.dictionary.to_pylist()]
-    return True if all(known) else np.array(known)[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)]
+    if all(known):
+        return found
+    return Values(Kind.STRING, found.column, found.sound & np.array(known)[_indices(encoded)])
+
+
+def _in_time(domain: Timestamp, found: Values) -> Values | None:
+    """Instants, also as text, of which each distinct one is read once."""
+    if found.kind is not Kind.STRING:
+        return _of_kind(domain, found)
+    encoded = pa.array(found.column).dictionary_encode()
+    read = [_instant(text) for text in encoded.dictionary.to_pylist()]
+    if not any(one is not None for one in read):
+        return None
+    at = _indices(encoded)
+    known = np.array([one is not None for one in read])
+    instants = column_of([one or 0 for one in read], Kind.TIMESTAMP)
+    return Values(Kind.TIMESTAMP, instants[at], found.sound & every(known[at]))
+
+
+def _instant(text: str) -> int | None:
+    try:
+        return int(timestamp(text).data)
+    except ValueRefused:
+        return None
+
+
+def _indices(encoded: pa.Array) -> npt.NDArray[np.int32]:
+    """Which of the distinct values each entry has; the first, where it is null."""
+    return encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
 
 
 def _whole(domain: Integer) -> Between:
@@ -108,7 +159,7 @@ CHECKS: Mapping[type[Domain], Check] = {
     Number: Check(_of_kind, _NUMBERS),
     String: Check(_of_kind, _TEXT),
     Boolean: Check(_of_kind, {}),
-    Timestamp: Check(_of_kind, {}),
+    Timestamp: Check(_in_time, {}),
     Untyped: Check(_of_kind, _NUMBERS | _TEXT),
     Enumerated: _NAMES,
     EventTypes: _NAMES,
@@ -116,22 +167,15 @@ CHECKS: Mapping[type[Domain], Check] = {
 }
 
 
-def column_fits(
-    domain: Domain, of: ArrowType | None, column: pa.Array, *, validated: bool = False, text: bool = False
-) -> Verdict:
-    """Which entries are certainly values of the domain.
+def values_in(domain: Domain, found: Values, *, validated: bool = False) -> Values | None:
+    """The values of a column as the domain has them, and which are certainly of it; None if none is.
 
     Of values that were validated only what reading them needs is asked: their kind, that they are values, and that
-    names are known ones. With `text` strings are known to be UTF-8.
+    names are known ones.
     """
-    if of is None:
-        return False
-    sound = True if text and of.kind is Kind.STRING else of.sound(column)
-    if sound is False:
-        return False
-    check = _of_kind if validated and not isinstance(domain, Finite) else CHECKS[type(domain)].column
-    fits = check(domain, of, column)
-    return False if fits is False else sound & fits
+    if validated and not isinstance(domain, Finite | Timestamp):
+        return _of_kind(domain, found)
+    return CHECKS[type(domain)].column(domain, found)
 
 
 def plain_check(domain: Domain, of: type) -> Plain | None:

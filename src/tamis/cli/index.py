@@ -5,14 +5,15 @@ tamis index --update index/ --subscriptions changes.parquet
 tamis index --compact index/
 
 Subscriptions have columns `id` and `expression`; in an update an empty expression deletes. What cannot be read is
-rejected into a table of its own, unless --strict. An index that was updated very often is compacted by itself;
---compact does so now.
+rejected into a table of its own, unless --on-error says otherwise. An index that was updated very often is compacted
+by itself; --compact does so now.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from tamis.batches.refusals import ON_ERROR
 from tamis.cli.files import read_schema
 from tamis.cli.spark_options import add_spark_options, start_spark
 from tamis.errors import OptionError
@@ -25,7 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--out", metavar="DIR", help="a new index, or one that gets a new version of all subscriptions")
     place.add_argument("--update", metavar="DIR", help="an index that gets a version with these changes")
     place.add_argument("--compact", metavar="DIR", help="an index that gets a version in as few segments as will do")
-    parser.add_argument("--strict", action="store_true", help="stop at a subscription that cannot be read")
+    parser.add_argument(
+        "--on-error", choices=ON_ERROR, default="collect", help="what cannot be read stops the job, or is left out"
+    )
     parser.add_argument("--mode", type=_octal, help="who may read a new index in a local folder (default 700)")
     add_spark_options(parser)
 
@@ -47,16 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
             done = ts.compact(path)
         elif schema is not None and arguments.out:
             given = read_subscriptions(spark, arguments.subscriptions)
-            done = ts.index(given, schema, path, strict=arguments.strict, mode=arguments.mode)
+            done = ts.index(given, schema, path, on_error=arguments.on_error, mode=arguments.mode)
         else:
-            done = ts.update(path, read_subscriptions(spark, arguments.subscriptions), strict=arguments.strict)
+            done = ts.update(path, read_subscriptions(spark, arguments.subscriptions), on_error=arguments.on_error)
     print(
         f"{path}: version {done.version} has {done.subscriptions:,} subscriptions in {done.segments} segments, "
         f"{done.size_bytes / 1e6:,.1f} MB"
     )
     if done.removed:
         print(f"{done.removed:,} subscriptions were replaced or deleted")
-    tell_rejected(path, done.rejected)
+    tell_rejected(path, done.rejected, kept=arguments.on_error == "collect")
     return 0
 
 
@@ -68,11 +71,12 @@ def _octal(text: str) -> int:
     return int(text, 8)
 
 
-def tell_rejected(path: str, count: int) -> None:
-    """How many, and the first three."""
+def tell_rejected(path: str, count: int, *, kept: bool) -> None:
+    """How many and, if they were kept, the first three."""
     if count:
+        print(f"{count:,} subscriptions were rejected{':' if kept else ''}")
+    if count and kept:
         from tamis import spark as ts
 
-        print(f"{count:,} subscriptions were rejected:")
         for row in ts.rejected_subscriptions(path).limit(3).collect():
             print(f"  {row.id}: {row.reason}")

@@ -4,7 +4,7 @@ tamis match --schema auctions.toml --subscriptions subscriptions.parquet --event
 tamis match --index index/ --events listings.parquet --out result/ --wide
 
 Files are Parquet, JSON lines or CSV. Writes matches/ and rejected/ (events that break a rule, with the reason) under
---out; with --subscriptions also index/.
+--out; with --subscriptions also index/. With --on-error raise whatever is refused stops the job instead.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from tamis.batches.refusals import ON_ERROR
 from tamis.cli.files import read_schema
 from tamis.cli.index import tell_rejected
 from tamis.cli.spark_options import add_spark_options, start_spark
@@ -31,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="a new folder")
     parser.add_argument("--wide", action="store_true", help="arrays of ids instead of a row per match")
     parser.add_argument("--plan", default="auto", help="everywhere or groups (default: by the index's size)")
-    parser.add_argument("--strict", action="store_true", help="stop at a subscription or event that is refused")
+    parser.add_argument(
+        "--on-error", choices=ON_ERROR, default="collect", help="what is refused stops the job, or is left out"
+    )
     add_spark_options(parser)
 
 
@@ -51,19 +54,19 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.subscriptions and given is not None:
             with progress(spark, "compiling"):
                 subscriptions = read_subscriptions(spark, arguments.subscriptions)
-                done = ts.index(subscriptions, given, path, strict=arguments.strict)
+                done = ts.index(subscriptions, given, path, on_error=arguments.on_error)
             print(f"{done.subscriptions:,} subscriptions compiled")
-            tell_rejected(path, done.rejected)
-        job = MatchJob(arguments.events, path, arguments.version, arguments.wide, arguments.plan, arguments.strict)
-        _tell(job.run(spark, out), out)
+            tell_rejected(path, done.rejected, kept=arguments.on_error == "collect")
+        job = MatchJob(arguments.events, path, arguments.version, arguments.wide, arguments.plan, arguments.on_error)
+        _tell(job.run(spark, out), out, kept=arguments.on_error == "collect")
     return 0
 
 
-def _tell(done: Matched, out: str) -> None:
+def _tell(done: Matched, out: str, *, kept: bool) -> None:
     rate = (done.events - done.rejected) / done.seconds
     print(f"{done.events:,} events read, {done.rejected:,} rejected{':' if done.rejected else ''}")
     for id, rule, reason in done.examples:
         print(f"  {id}: {rule + ': ' if rule else ''}{reason}")
     print(f"segments: asked {done.asked:,} times about an event, skipped {done.skipped:,} times")
     print(f"{done.matches:,} matches against version {done.version} in {done.seconds:.1f} s, {rate:,.0f} events/s")
-    print(f"{out}/matches: the matches; {out}/rejected: the rejected events")
+    print(f"{out}/matches: the matches" + (f"; {out}/rejected: the rejected events" if kept else ""))

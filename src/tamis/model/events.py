@@ -15,9 +15,9 @@ from typing import Any
 
 from tamis.errors import EventError, LimitError
 from tamis.model.domains import hint
-from tamis.model.names import MAX_DEPTH, flatten_mapping
+from tamis.model.names import MAX_DEPTH, Used, flatten_mapping
 from tamis.model.schema import EVENT_TYPE, Schema, View
-from tamis.model.values import MAX_DIGITS, Kind, Value, ValueRefused, show_raw
+from tamis.model.values import MAX_BITS, Kind, Value, ValueRefused, show_raw
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event", "read_validated"]
 
@@ -47,17 +47,28 @@ def parse_json(text: str | bytes) -> dict[str, object]:
         place = f"line {error.lineno}, column {error.colno}"
         raise EventError(f"expected an event as JSON: {error.msg} at {place}") from None
     except ValueError:  # Python reads no integer of more than 4,300 digits
-        raise EventError(f"expected an event as JSON: a number has more than {MAX_DIGITS:,} digits") from None
+        found = json.loads(text, parse_int=_whole)
     if not isinstance(found, dict):
         raise EventError(f"expected an event as a JSON object, found {show_raw(found)}")
     return found
 
 
-def read_event(schema: Schema, raw: Mapping[str, object]) -> Event:
-    """The event that `raw` stands for, checked by R1, R2 and R3; `EventError` names the rule it breaks."""
+def _whole(digits: str) -> int:
+    """The number, or one that has too many digits as well: whoever uses it will refuse it."""
+    try:
+        return int(digits)
+    except ValueError:
+        return int(1 << MAX_BITS)
+
+
+def read_event(schema: Schema, raw: Mapping[str, object], used: Used | None = None) -> Event:
+    """The event that `raw` stands for, checked by R1, R2 and R3; `EventError` names the rule it breaks.
+
+    Of an open schema, whose rules ask for nothing, only what is `used` is read, and refused, where that is given.
+    """
     if not isinstance(raw, Mapping):
         raise EventError(f"expected an event as a mapping of attributes to values, found {show_raw(raw)}")
-    given = _given(raw)
+    given = _given(raw, used if schema.open else None)
     if schema.open:
         return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
     view = schema.view(_type_names(schema, given)) if schema.event_types else None
@@ -72,9 +83,12 @@ def read_event(schema: Schema, raw: Mapping[str, object]) -> Event:
     return Event(values)
 
 
-def read_validated(schema: Schema, raw: Mapping[str, object]) -> Event:
-    """The event of a mapping that is known to keep the rules: nothing is asked but what reading its values needs."""
-    given = _given(raw)
+def read_validated(schema: Schema, raw: Mapping[str, object], used: Used | None = None) -> Event:
+    """The event of a mapping that is known to keep the rules: nothing is asked but what reading its values needs.
+
+    Only what is `used` is read, where that is given.
+    """
+    given = _given(raw, used)
     if not schema.open:
         _add_only_type(schema, given)
     for name in given:
@@ -83,11 +97,11 @@ def read_validated(schema: Schema, raw: Mapping[str, object]) -> Event:
     return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
 
 
-def _given(raw: Mapping[str, object]) -> dict[str, list[object]]:
+def _given(raw: Mapping[str, object], used: Used | None) -> dict[str, list[object]]:
     """Attribute → its raw values, for those that have any."""
     given: dict[str, list[object]] = {}
     count = 0
-    for name, found in flatten_mapping(raw):
+    for name, found in flatten_mapping(raw, used):
         if isinstance(found, list | tuple | set | frozenset):
             choice = [one for one in found if one is not None]
         elif found is not None:

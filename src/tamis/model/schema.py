@@ -23,6 +23,7 @@ from tamis.model.values import ValueRefused, is_text, show_raw
 
 if TYPE_CHECKING:
     from tamis.model.events import Event
+    from tamis.model.names import Used
 
 __all__ = ["BUILT_IN", "EVENT_TYPE", "Attribute", "Schema", "Use", "View"]
 
@@ -175,6 +176,13 @@ class Schema:
         return (*self.attributes, EVENT_TYPE)
 
     @cached_property
+    def every(self) -> Used:
+        """All attribute names, as those that are used."""
+        from tamis.model.names import Used
+
+        return Used.of(self.names())
+
+    @cached_property
     def _views(self) -> _Views:
         return _Views(sum(map(len, self.event_types.values())))
 
@@ -204,11 +212,11 @@ class Schema:
                 uses[name] = uses[name].merge(use) if name in uses else use
         return uses
 
-    def event(self, raw: Mapping[str, object]) -> Event:
-        """The event a mapping stands for, checked by R1, R2 and R3."""
+    def event(self, raw: Mapping[str, object], used: Used | None = None) -> Event:
+        """The event a mapping stands for, checked by R1, R2 and R3; of an open schema, what of it is `used`."""
         from tamis.model.events import read_event
 
-        return read_event(self, raw)
+        return read_event(self, raw, used)
 
     # -- extending: the four rules --------------------------------------------------------------------------
 

@@ -152,7 +152,7 @@ def value_of(raw: object) -> Value:
         case Decimal():
             return Value(Kind.NUMBER, _from_decimal(raw))
         case bytes():
-            return Value(Kind.STRING, _from_utf8(raw))
+            raise ValueRefused(f"expected text, found the bytes {show_raw(raw)}; decode them first")
         case np.generic():
             return _from_numpy(raw)
     raise ValueRefused(f"expected a number, string, boolean or timestamp, found {show_raw(raw)}")
@@ -200,13 +200,6 @@ def _from_datetime64(raw: np.datetime64) -> Value:
     if not np.datetime64("0001", "Y") <= raw.astype("M8[Y]") <= np.datetime64("9999", "Y"):
         raise ValueRefused(f"expected a timestamp in the years 1 to 9999 of UTC, found {raw}")
     return timestamp(raw.astype("M8[us]").item())
-
-
-def _from_utf8(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueRefused(f"expected UTF-8, found byte 0x{raw[error.start]:02x} at offset {error.start}") from None
 
 
 def is_text(raw: str) -> str:

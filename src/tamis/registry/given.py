@@ -1,20 +1,74 @@
-"""Subscriptions as users give them: pairs, or an Arrow table with columns `id` and `expression`; ids are checked."""
+"""Subscriptions as users give them: pairs, mappings, a dictionary, or columns of Arrow or a frame; ids are checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from tamis.batches.arrow_checks import check_arrow
+from tamis.batches.arrow_columns import whole
+from tamis.batches.frames import Frame, as_table, mixed_rows
+from tamis.batches.refusals import OnError, Refusals, Refused, refused
 from tamis.errors import EventError, OptionError
 from tamis.model import SubscriptionId
 from tamis.model.values import ValueRefused, is_text, show_raw
+from tamis.registry.protocol import Registry
+from tamis.registry.receipts import Receipt, Unreadable
 
-__all__ = ["Given", "checked_id", "pairs_of", "plain_columns"]
+__all__ = ["Subscribing", "checked_id", "subscribe_given"]
 
-Given: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
+Pair: TypeAlias = tuple[SubscriptionId, str]
+Subscribing: TypeAlias = (
+    Iterable[Pair] | Iterable[Mapping[str, object]] | Mapping[SubscriptionId, str] | pa.Table | pa.RecordBatch | Frame
+)
+
+_BOTH = ("id", "expression")
+
+
+def subscribe_given(registry: Registry, given: Subscribing, on_error: OnError) -> Receipt:
+    """All of them or, if some are refused, none; unless `on_error` says to go on without those."""
+    table = as_table(given)
+    columns = None if table is None else _plain_columns(table)
+    if columns is not None:
+        ids, texts = columns
+        return _subscribe(lambda kept: registry.subscribe_columns(*_taken(ids, texts, kept)), len(ids), on_error)
+    errors: list[Refused] = []
+    rows, pairs = [], []
+    for row, pair in enumerate(_pairs(given) if table is None else _rows(table)):
+        try:
+            pairs.append(_checked(pair))
+            rows.append(row)
+        except OptionError as error:
+            if on_error == "raise":
+                raise OptionError(f"row {row}: {error}") from None
+            errors.append(refused(row, None, error))
+    receipt = _subscribe(
+        lambda kept: registry.subscribe_many(pairs if kept is None else [pairs[at] for at in kept]), len(rows), on_error
+    )
+    found = [one._replace(row=rows[one.row]) for one in receipt.errors]
+    return receipt._replace(errors=Refusals(sorted([*errors, *found]) if on_error == "collect" else ()))
+
+
+def _subscribe(subscribe: Callable[[list[int] | None], Receipt], count: int, on_error: OnError) -> Receipt:
+    """`subscribe` is told which rows to take, None for all."""
+    try:
+        return subscribe(None)
+    except Unreadable as unreadable:
+        if on_error == "raise":
+            raise unreadable.first() from None
+        kept = np.setdiff1d(np.arange(count), [row for row, _, _ in unreadable.rows]).tolist()
+        receipt = subscribe(kept)
+        return receipt._replace(errors=Refusals(refused(*one) for one in unreadable.rows if on_error == "collect"))
+
+
+def _taken(ids: pa.Array, texts: pa.Array, kept: list[int] | None) -> tuple[pa.Array, pa.Array]:
+    return (ids, texts) if kept is None else (ids.take(pa.array(kept)), texts.take(pa.array(kept)))
+
+
+# -- one by one ---------------------------------------------------------------------------------------------------
 
 
 def checked_id(id: object) -> SubscriptionId:
@@ -28,31 +82,38 @@ def checked_id(id: object) -> SubscriptionId:
         raise OptionError(f"subscription id: {error}") from None
 
 
-def pairs_of(given: Given) -> Iterator[tuple[SubscriptionId, str]]:
-    """One after the other; an id that is none is an error that says in which row."""
-    pairs: Iterable[Any] = _rows(given) if isinstance(given, pa.Table | pa.RecordBatch) else given
-    for row, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise OptionError(f"row {row}: expected a pair (id, expression), found {show_raw(pair)}")
-        try:
-            id = checked_id(pair[0])
-        except OptionError as error:
-            raise OptionError(f"row {row}: {error}") from None
-        yield id, pair[1]
+def _pairs(given: Any) -> Iterator[Any]:
+    if isinstance(given, Mapping):
+        return iter(given.items())
+    rows = mixed_rows(given)
+    if rows is None and (isinstance(given, str | bytes) or not isinstance(given, Iterable)):
+        raise OptionError(f"expected pairs (id, expression), a dictionary, a table or a frame, found {show_raw(given)}")
+    return iter(given if rows is None else rows)
 
 
-def _rows(table: pa.Table | pa.RecordBatch) -> Iterable[Any]:
+def _checked(pair: Any) -> Pair:
+    if isinstance(pair, Mapping) and pair.keys() >= set(_BOTH):
+        pair = pair["id"], pair["expression"]
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise OptionError(f"expected a pair (id, expression), found {show_raw(pair)}")
+    return checked_id(pair[0]), pair[1]
+
+
+# -- columns ------------------------------------------------------------------------------------------------------
+
+
+def _rows(table: pa.Table) -> Iterator[Any]:
     if not _has_both(table):
         found = ", ".join(table.schema.names)
         raise OptionError(f"expected columns 'id' and 'expression', found {found}")
     return zip(*(column.to_pylist() for column in _both(table)), strict=True)
 
 
-def plain_columns(given: Given) -> tuple[pa.Array, pa.Array] | None:
+def _plain_columns(table: pa.Table) -> tuple[pa.Array, pa.Array] | None:
     """Ids and texts as a registry takes columns; None if they are to be looked at pair by pair."""
-    if not isinstance(given, pa.Table | pa.RecordBatch) or not _has_both(given):
+    if not _has_both(table):
         return None
-    ids, texts = _both(given)
+    ids, texts = _both(table)
     if ids.null_count or texts.null_count or not _is_string(texts.type):
         return None
     if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
@@ -60,34 +121,34 @@ def plain_columns(given: Given) -> tuple[pa.Array, pa.Array] | None:
     return (ids.cast(pa.large_string()), texts) if _is_string(ids.type) else None
 
 
-def _has_both(table: pa.Table | pa.RecordBatch) -> bool:
+def _has_both(table: pa.Table) -> bool:
     try:
         names = table.schema.names
     except UnicodeDecodeError as error:
         raise OptionError(f"expected columns 'id' and 'expression', found a name that is not UTF-8: {error}") from None
-    return bool(names.count("id") == names.count("expression") == 1)
+    return all(names.count(name) == 1 for name in _BOTH)
 
 
-def _both(table: pa.Table | pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
+def _both(table: pa.Table) -> list[pa.Array]:
     """Ids and expressions, looked at before any is read: a damaged column would end the process."""
     try:
         table.validate()
-        both = table.select(["id", "expression"])
+        both = table.select(list(_BOTH))
         check_arrow(both)
     except (EventError, pa.ArrowException) as error:
         raise OptionError(str(error)) from None
-    for name, column in zip(("id", "expression"), both.columns, strict=True):
+    for name, column in zip(_BOTH, both.columns, strict=True):
         try:
             column.validate(full=True)
         except pa.ArrowException as error:
             raise OptionError(f"column {name!r}: {error}") from None
-    return _whole(both.column(0)), _whole(both.column(1))
+    return [_plain(whole(column)) for column in both.columns]
 
 
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
+def _plain(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.large_string()) if column.type == pa.string_view() else column
 
 
 def _is_string(of: pa.DataType) -> bool:

@@ -16,16 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis import forks
-from tamis.batches.batch import Batch
-from tamis.errors import OptionError, TamisError, UnknownSubscription
+from tamis.batches.batch import ReadBatch
+from tamis.errors import LanguageError, LimitError, OptionError, TamisError, UnknownSubscription
 from tamis.matchers.base import Entry, Matcher, Rows
 from tamis.matchers.naive import Naive
 from tamis.matches import ListedIds, Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
+from tamis.model.names import Used
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
-from tamis.registry.receipts import Receipt, parse_row, parse_text
+from tamis.registry.receipts import Receipt, Unreadable, parse_text
 from tamis.store.atomic import PRIVATE
 from tamis.store.saved import Saved, write_saved
 
@@ -64,6 +65,8 @@ class PlainRegistry:
         self._held: dict[SubscriptionId, _Held] = {}
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
+        self.used = Used.of((), whole=True)
+        """The attributes that subscriptions name, also those that have gone."""
         self._lock = ReadWriteLock()
         self._changing = False
         self._noting: Callable[[], None] | None = None
@@ -87,10 +90,17 @@ class PlainRegistry:
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
         parsed: dict[SubscriptionId, tuple[str, tuple[Conjunction, ...]]] = {}
+        unreadable = []
         for row, (id, text) in enumerate(pairs):
-            conjunctions = parse_row(row, id, text, self._schema)
+            try:
+                conjunctions = parse_text(text, self._schema)
+            except (LanguageError, LimitError) as error:
+                unreadable.append((row, id, error))
+                continue
             parsed.pop(id, None)
             parsed[id] = (text, conjunctions)
+        if unreadable:
+            raise Unreadable(unreadable)
         return self._apply(parsed)
 
     def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
@@ -160,6 +170,11 @@ class PlainRegistry:
         self._held.update(held)
         self._ids.update((one.key, id) for id, one in held.items())
         self._next_key = next_key
+        found: Attributes = {}
+        for one in held.values():
+            attributes_of(one.conjunctions, found)
+        if found.keys() - self.used.names:
+            self.used = Used.of(self.used.names | found.keys(), whole=True)
 
     def _forget(self, id: SubscriptionId, key: int) -> None:
         self._held.pop(id, None)
@@ -190,22 +205,26 @@ class PlainRegistry:
     # -- matching ---------------------------------------------------------------------------------------------
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
-        return self.match_event(self._schema.event(raw))
+        with self._reading():
+            return self._match(self._schema.event(raw, self.used))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         with self._reading():
-            return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
+            return self._match(event)
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        events = batch.events()
+    def _match(self, event: Event) -> list[SubscriptionId]:
+        return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
+
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
         with self._reading():
+            events = read(self.used).events()
             found = self._matcher.match_many(events)
             unique, codes = np.unique(found.items, return_inverse=True)
             ids = ListedIds([self._ids[int(key)] for key in unique])
         return Matches(Rows(found.offsets, codes.astype(np.int64)), ids)
 
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return self.match_many(batch).counts()
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        return self.match_many(read).counts()
 
     def observe(self, events: Sequence[Event]) -> None:
         """The papers' algorithms learn from the events they match, if at all."""

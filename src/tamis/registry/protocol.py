@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.matches import Matches
 from tamis.model import Event, SubscriptionId
 from tamis.registry.attributes import Attributes
@@ -33,10 +33,10 @@ class Registry(Protocol):
         """Subscribe an id, or replace what it had."""
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
-        """All of them or, on an error, none; the error says which is wrong. An id that comes twice has its last."""
+        """All of them or, if some cannot be read, none: `Unreadable` has those. An id that comes twice has its last."""
 
     def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
-        """Subscribe many from columns without nulls: ids are int64 or large strings, texts strings."""
+        """The same from columns without nulls: ids are int64 or large strings, texts strings."""
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id; `UnknownSubscription` if there is none."""
@@ -50,10 +50,10 @@ class Registry(Protocol):
     def match_event(self, event: Event) -> list[SubscriptionId]:
         """The ids that an event, read already, satisfies."""
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        """The answers to a batch, perhaps on several threads."""
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
+        """The answers to a batch, perhaps on several threads. `read` gets what is used at that moment, once."""
 
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
         """How many subscriptions each event of a batch satisfies."""
 
     def observe(self, events: Sequence[Event]) -> None:

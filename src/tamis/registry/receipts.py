@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from tamis.batches.refusals import Refusals
 from tamis.errors import LanguageError, LimitError
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
 from tamis.model.values import show_raw
 
-__all__ = ["Receipt", "at_row", "parse_row", "parse_text"]
+__all__ = ["Receipt", "Unreadable", "mistake_in", "parse_text"]
 
 
 _SHOWN = 3
@@ -22,12 +24,26 @@ class Receipt(NamedTuple):
     subscribed: int
     replaced: int
     never_matching: tuple[SubscriptionId, ...]
+    errors: Refusals = Refusals()
+    """Subscriptions that were refused, if they were to be collected."""
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.never_matching[:_SHOWN]))
         more = len(self.never_matching) - _SHOWN
         never = f"({shown}, and {more:,} more)" if more > 0 else repr(self.never_matching)
-        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never})"
+        refused = f", errors={self.errors!r}" if self.errors else ""
+        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never}{refused})"
+
+
+class Unreadable(Exception):
+    """All texts that cannot be read of those that were given, each with its row. The engine words it for the user."""
+
+    def __init__(self, rows: Iterable[tuple[int, SubscriptionId, LanguageError | LimitError]]) -> None:
+        self.rows = sorted(rows, key=lambda one: one[0])
+        super().__init__(self.rows)
+
+    def first(self) -> LanguageError | LimitError:
+        return at_row(*self.rows[0])
 
 
 def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:
@@ -36,12 +52,13 @@ def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:
     return parse(text, schema)
 
 
-def parse_row(row: int, id: SubscriptionId, text: str, schema: Schema) -> tuple[Conjunction, ...]:
-    """One of many; an error says which."""
+def mistake_in(text: str, schema: Schema) -> LanguageError | LimitError | None:
+    """Why a text cannot be read, if it cannot."""
     try:
-        return parse_text(text, schema)
+        parse_text(text, schema)
     except (LanguageError, LimitError) as error:
-        raise at_row(row, id, error) from None
+        return error
+    return None
 
 
 def at_row(row: int, id: SubscriptionId, error: LanguageError | LimitError) -> LanguageError | LimitError:

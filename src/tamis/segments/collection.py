@@ -13,16 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.batch import Batch
+from tamis.batches.batch import ReadBatch
 from tamis.matchers.naive import conjunction_holds
 from tamis.matches import Matches
 from tamis.model import Event, Kind, SubscriptionId
+from tamis.model.events import read_validated
+from tamis.model.names import Used
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.segments.ask.answering import Answering
 from tamis.segments.ask.roads import Ask, Roads
 from tamis.segments.compile.layout import Home
 from tamis.segments.segment import Segment
-from tamis.segments.subscriptions import Snapshot, Subscriptions
+from tamis.segments.subscriptions import Delta, Snapshot, Subscriptions
+from tamis.segments.used import UsedBySegments
 
 __all__ = ["Collection"]
 
@@ -43,27 +46,54 @@ class Collection:
         self._answering = Answering(self._schema)
         self.roads = Roads(self._schema, self._answering, self._work)
         self._asked = 0
+        self._used = UsedBySegments()
+        self._last_delta: tuple[Mapping[SubscriptionId, Delta], Used] = ({}, Used.of(()))
 
     # -- by events --------------------------------------------------------------------------------------------
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that one event satisfies, in the order of subscribing."""
         snapshot = self._subscriptions.snapshot()
-        asks = [] if snapshot.delta else self.roads.plain(snapshot.segments, raw)  # the delta takes an event whole
+        asks = self.roads.plain(snapshot.segments, raw)
         if asks:
-            return self._listed(snapshot.segments, asks, [])
-        return self._match_carefully(snapshot, self._schema.event(raw))
+            found = self._in_delta(snapshot, raw) if snapshot.delta else []
+            return self._listed(snapshot.segments, asks, found)
+        return self._match_carefully(snapshot, self._schema.event(raw, self._used_in(snapshot)))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         """The ids that an event, read already, satisfies, in the order of subscribing."""
         return self._match_carefully(self._subscriptions.snapshot(), event)
 
-    def _match_carefully(self, snapshot: Snapshot, event: Event) -> list[SubscriptionId]:
-        found = [
+    def _used_in(self, snapshot: Snapshot) -> Used | None:
+        """What a single event is looked at for; a closed schema looks at all of it."""
+        if not self._schema.open:
+            return None
+        used, new = self._used.by(snapshot.segments), self._used_by_delta(snapshot)
+        return Used.of(used.names | new.names) if new.names - used.names else used
+
+    def _used_by_delta(self, snapshot: Snapshot) -> Used:
+        known, used = self._last_delta
+        if known is not snapshot.delta:
+            found: Attributes = {}
+            for held in snapshot.delta.values():
+                attributes_of(held.conjunctions(self._schema), found)
+            used = Used.of(found)
+            self._last_delta = snapshot.delta, used
+        return used
+
+    def _in_delta(self, snapshot: Snapshot, raw: Mapping[str, object]) -> list[Numbered]:
+        """The new subscriptions that an event satisfies, of which the segments have judged the rest."""
+        return self._hold(snapshot, read_validated(self._schema, raw, self._used_by_delta(snapshot)))
+
+    def _hold(self, snapshot: Snapshot, event: Event) -> list[Numbered]:
+        return [
             (delta.number, id)
             for id, delta in snapshot.delta.items()
             if any(conjunction_holds(self._schema, one, event) for one in delta.conjunctions(self._schema))
         ]
+
+    def _match_carefully(self, snapshot: Snapshot, event: Event) -> list[SubscriptionId]:
+        found = self._hold(snapshot, event) if snapshot.delta else []
         return self._listed(snapshot.segments, self.roads.careful(snapshot.segments, event), found)
 
     def _listed(self, segments: Sequence[Segment], asks: list[Ask], found: list[Numbered]) -> list[SubscriptionId]:
@@ -76,15 +106,19 @@ class Collection:
             found += zip(segment.sequence[rows].tolist(), segment.ids.at(rows), strict=True)
         return [id for _, id in sorted(found, key=_number)]
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
         """The rows that each event of a batch satisfies, as codes of their ids."""
+        segments = self._frozen()
+        batch = read(self._used.by(segments))
         self._asked += batch.size
-        return self._answering.answer(self._frozen(), batch, threads, self._work)
+        return self._answering.answer(segments, batch, threads, self._work)
 
-    def count_many(self, batch: Batch) -> Longs:
+    def count_many(self, read: ReadBatch) -> Longs:
         """How many subscriptions each event of a batch satisfies."""
+        segments = self._frozen()
+        batch = read(self._used.by(segments))
         self._asked += batch.size
-        return self._answering.count(self._frozen(), batch, self._work)
+        return self._answering.count(segments, batch, self._work)
 
     def _frozen(self) -> tuple[Segment, ...]:
         return self._subscriptions.snapshot(freeze=True).segments

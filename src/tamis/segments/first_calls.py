@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis import forks
-from tamis.batches.batch import Batch
+from tamis.batches.batch import Batch, ReadBatch
 from tamis.kernels import warmth
 from tamis.matchers.naive import Naive
 from tamis.matches import Matches
@@ -116,11 +116,22 @@ class FirstCalls:
     def match_event(self, event: Event) -> list[SubscriptionId]:
         return self._registry().match_event(event)
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        return self._registry(batch.size * len(self._plain)).match_many(batch, threads)
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
+        if self._registry() is not self._plain:
+            return self._registry().match_many(read, threads)
+        with self._lock:  # nobody subscribes between reading and asking
+            batch = read(self._plain.used)
+            return self._weighed(batch).match_many(lambda _: batch, threads)
 
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return self._registry(batch.size * len(self._plain)).count_many(batch)
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        if self._registry() is not self._plain:
+            return self._registry().count_many(read)
+        with self._lock:
+            batch = read(self._plain.used)
+            return self._weighed(batch).count_many(lambda _: batch)
+
+    def _weighed(self, batch: Batch) -> Registry:
+        return self._registry(batch.size * len(self._plain))
 
     def observe(self, events: Sequence[Event]) -> None:
         """What was learned is for segments, so there must be some."""

@@ -14,28 +14,30 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis import forks
-from tamis.batches.batch import Batch
-from tamis.errors import OptionError, SegmentError, UnknownSubscription
+from tamis.batches.batch import ReadBatch
+from tamis.errors import LanguageError, LimitError, OptionError, SegmentError, UnknownSubscription
 from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
 from tamis.matches import Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes
 from tamis.registry.finishing import finish
-from tamis.registry.receipts import Receipt, at_row, parse_row, parse_text
+from tamis.registry.receipts import Receipt, Unreadable, mistake_in, parse_text
 from tamis.segments.collection import Collection
 from tamis.segments.compile.statistics import Statistics, observe
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn
 from tamis.segments.keep.beside import until_quiet
 from tamis.segments.keep.folder import UNREAD, Folder, Record
-from tamis.segments.subscriptions import Prepared, Rejected, Subscriptions
+from tamis.segments.subscriptions import Prepared, Subscriptions
 
 __all__ = ["SegmentRegistry"]
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
 
+_Mistake = tuple[int, SubscriptionId, LanguageError | LimitError]
+"""A text that cannot be read: its row, its id and why."""
 _LONG_LOG = 10_000
 """Writes after which a log is turned into segments; a larger batch never goes through the log."""
 
@@ -211,16 +213,18 @@ class SegmentRegistry:
         listed = list(pairs)
         last = {id: row for row, (id, _) in enumerate(listed)}
         rows = sorted(last.values())
-        for row in sorted(set(range(len(listed))) - set(rows)) if len(rows) < len(listed) else []:
-            parse_row(row, *listed[row], self.schema)  # a text that is replaced at once must be right all the same
+        again = sorted(set(range(len(listed))) - set(rows)) if len(rows) < len(listed) else []
+        unreadable = self._unreadable(listed, again)  # a text that is replaced at once must be right all the same
         ids = IdColumn.of(listed[row][0] for row in rows)
         try:
             texts = pa.array([listed[row][1] for row in rows], pa.large_string())
         except (pa.ArrowException, UnicodeError, TypeError):
-            for row in rows:  # find the text that is none
-                parse_row(row, *listed[row], self.schema)
-            raise
-        return self._subscribe_columns(ids, texts, rows)
+            raise Unreadable(self._unreadable(listed, range(len(listed)))) from None  # some text is none
+        return self._subscribe_columns(ids, texts, rows, unreadable)
+
+    def _unreadable(self, pairs: Sequence[tuple[SubscriptionId, str]], rows: Iterable[int]) -> list[_Mistake]:
+        found = ((row, pairs[row][0], mistake_in(pairs[row][1], self.schema)) for row in rows)
+        return [(row, id, mistake) for row, id, mistake in found if mistake is not None]
 
     def subscribe_columns(self, ids: pa.Array, texts: pa.Array) -> Receipt:
         column = IdColumn(ids)
@@ -229,13 +233,15 @@ class SegmentRegistry:
             return self.subscribe_many(zip(column.listed(), texts.to_pylist(), strict=True))
         return self._subscribe_columns(column, texts, range(len(column)))
 
-    def _subscribe_columns(self, ids: IdColumn, texts: pa.Array, rows: Sequence[int]) -> Receipt:
+    def _subscribe_columns(
+        self, ids: IdColumn, texts: pa.Array, rows: Sequence[int], unreadable: Sequence[_Mistake] = ()
+    ) -> Receipt:
         if not len(ids):
             return Receipt(0, 0, ())
-        try:
-            prepared = self.subscriptions.prepare(ids, texts)
-        except Rejected as rejected:
-            raise at_row(rows[rejected.row], ids[rejected.row], rejected.reason) from None
+        prepared = self.subscriptions.prepare(ids, texts)
+        if unreadable or prepared.compiled.rejected:
+            found = [(rows[row], ids[row], error) for row, error in prepared.compiled.rejected]
+            raise Unreadable([*unreadable, *found])
         if self._folder is not None and len(ids) >= _LONG_LOG:
             return self._install_many(prepared)
         with self._writing:
@@ -287,11 +293,11 @@ class SegmentRegistry:
     def match_event(self, event: Event) -> list[SubscriptionId]:
         return self.collection.match_event(event)
 
-    def match_many(self, batch: Batch, threads: int = 1) -> Matches:
-        return self.collection.match_many(batch, threads)
+    def match_many(self, read: ReadBatch, threads: int = 1) -> Matches:
+        return self.collection.match_many(read, threads)
 
-    def count_many(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return self.collection.count_many(batch)
+    def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
+        return self.collection.count_many(read)
 
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis import forks
-from tamis.errors import LanguageError, LimitError, UnknownSubscription
+from tamis.errors import UnknownSubscription
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
 from tamis.registry.finishing import finish
@@ -37,7 +37,7 @@ from tamis.segments.errands import Errand
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Mark, Segment, compile_segment
 
-__all__ = ["Delta", "Prepared", "Rejected", "Snapshot", "Subscriptions"]
+__all__ = ["Delta", "Prepared", "Snapshot", "Subscriptions"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -171,13 +171,11 @@ class Subscriptions:
         return Receipt(1, int(replaced), (id,) if conjunctions == () else ())
 
     def prepare(self, ids: IdColumn, texts: pa.Array) -> Prepared:
-        """Compile distinct ids and their texts, changing nothing; `Rejected` if one does not parse."""
+        """Compile distinct ids and their texts, changing nothing. What does not parse is to be looked at first."""
         with self._lock:
             first = self._number
             self._number += len(ids)
         compiled = self._compile(ids, texts, np.arange(first, first + len(ids), dtype=np.int64))
-        if compiled.rejected:
-            raise Rejected(*compiled.rejected[0])
         return Prepared(ids, compiled, {segment.index: segment.index.find_many(ids) for segment in self._segments})
 
     def install(self, prepared: Prepared) -> Receipt:
@@ -444,12 +442,3 @@ class Subscriptions:
             if errand is None:
                 return
             errand.wait()
-
-
-class Rejected(Exception):
-    """A text that does not parse: its row and the reason. The engine words it for the user."""
-
-    def __init__(self, row: int, reason: LanguageError | LimitError) -> None:
-        super().__init__(row, reason)
-        self.row = row
-        self.reason = reason

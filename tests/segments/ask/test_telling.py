@@ -100,4 +100,4 @@ def test_what_differs_by_its_suffix_alone_is_looked_up_not_tried() -> None:
 
 def test_every_operator_between_attributes_can_be_settled() -> None:
     assert set(linking._MAY) == set(MIRROR)
-    assert all(plain_values._comparison(Untyped(), operator) for operator in MIRROR)
+    assert all(plain_values.plain_comparison(Untyped(), operator) for operator in MIRROR)

@@ -255,7 +255,7 @@ def test_the_only_event_type_is_a_value_of_struct_events_that_leave_it_out() -> 
     schema = Schema.loads('attributes = { a = "number" }\nevent_types = { only = { a = "optional" } }')
     events = pa.array([{"a": 1.0}, {"a": None}])
 
-    batch = read_batch(events, pa.array([1, 2]), schema)
+    batch = read_batch(events, pa.array([1, 2]), schema).batch
 
     assert certain(events, schema).all()
     assert [list(map(str, part.values)) for part in batch.parts["event_type"]] == [["only", "only"]]

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pytest
 
 from tamis import Engine
-from tamis.batches import arrow
+from tamis.batches import columns
 from tamis.errors import EventError
 from tamis.model import Schema
 from tamis.spark.columns import EVENT, EVENT_ID, EXPRESSION, ID
 from tamis.spark.versions.manifest import Entry, Manifest
 from tamis.spark.versions.routing import EVERY, KEY
 from tamis.spark.versions.storage import Root
-from tamis.spark.workers.answers import MatchEverywhere, MatchGroups, RouteToGroups
+from tamis.spark.workers.answers import Checking, MatchEverywhere, MatchGroups, RouteToGroups
 from tamis.spark.workers.building import COPIES, Build
 from tamis.spark.workers.event_reading import raw_events, read_batch
 from tamis.spark.workers.judging import Judge
@@ -56,17 +56,17 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Root, Manifest]:
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many events were checked, call by call: by their columns, or by the schema."""
     found: list[int] = []
-    by_columns, by_schema = arrow.keep_views, Schema.event
+    by_columns, by_schema = columns.keep_views, Schema.event
 
     def keep_views(schema: Schema, size: int, *rest: object) -> object:
         found.append(size)
         return by_columns(schema, size, *rest)  # type: ignore[arg-type]
 
-    def event(schema: Schema, raw: dict[str, object]) -> object:
+    def event(schema: Schema, raw: dict[str, object], used: None) -> object:
         found.append(1)
         return by_schema(schema, raw)
 
-    monkeypatch.setattr(arrow, "keep_views", keep_views)
+    monkeypatch.setattr(columns, "keep_views", keep_views)
     monkeypatch.setattr(Schema, "event", event)
     return found
 
@@ -80,12 +80,13 @@ def batches(events: pa.Array) -> Iterator[pa.RecordBatch]:
 def match(index: tuple[Root, Manifest], plan: str, events: pa.Array, *, validated: bool) -> set[tuple[str, str]]:
     """As `steps.matching` sets the workers up."""
     root, manifest = index
+    checking, trusting = Checking(validated), Checking(validated=True)
     if plan == "everywhere":
-        answers = MatchEverywhere(root, manifest, AnswerShape.PIECES, None, validated)(batches(events))
+        answers = MatchEverywhere(root, manifest, AnswerShape.PIECES, checking=checking)(batches(events))
     else:
         groups = tuple((one,) for one in manifest.segments)
-        sent = RouteToGroups(manifest, groups, None, validated)(batches(events))
-        answers = MatchGroups(root, manifest, AnswerShape.PIECES, None, validated=True, groups=groups)(sent)
+        sent = RouteToGroups(manifest, groups, None, checking)(batches(events))
+        answers = MatchGroups(root, manifest, AnswerShape.PIECES, checking=trusting, groups=groups)(sent)
     rows = [row for batch in answers for row in batch.to_pylist()]
     return {(row["event_id"], id) for row in rows for id in row["subscription_ids"]}
 
@@ -134,7 +135,7 @@ def test_what_cannot_be_read_is_told_whatever_was_said_of_it(name: str, form: st
 
     with pytest.raises(EventError, match=r"^event 8: .*; match was told that it is validated$"):
         read_batch(events, ids, SCHEMA, validated=True)
-    with pytest.raises(EventError, match=r"^event 8: .*; let validate sort out such events first$"):
+    with pytest.raises(EventError, match=r"^event 8: .*; say on_error='skip' to go on without it$"):
         read_batch(events, ids, SCHEMA)
     assert [verdict is None for verdict in Judge(SCHEMA).judge(events).to_pylist()] == [True, False, True]
 
@@ -178,7 +179,7 @@ def test_instants_are_what_they_are_in_whatever_zone_the_session_is(zone: str) -
     events = pa.array([{"at": first, "several": [last, 0, None]}], pa.struct([("at", of), ("several", pa.list_(of))]))
 
     for validated in (False, True):
-        batch = read_batch(events, pa.array([1]), schema, validated=validated)
+        batch = read_batch(events, pa.array([1]), schema, validated=validated).batch
         found = {name: [int(one) for part in parts for one in part.values] for name, parts in batch.parts.items()}
         assert found == {"at": [first * 1000], "several": [last * 1000, 0]}
         assert {name: [int(one.data) for one in values] for name, values in batch.event(0).values.items()} == found

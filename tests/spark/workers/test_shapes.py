@@ -8,7 +8,7 @@ import pytest
 
 from tamis.matchers import Rows
 from tamis.spark.workers import shapes
-from tamis.spark.workers.shapes import SegmentAnswer, counted, in_lists, in_pieces
+from tamis.spark.workers.shapes import Asking, SegmentAnswer, counted, in_lists, in_pieces
 
 EVENTS = 50
 
@@ -36,8 +36,10 @@ def test_lists_have_every_id_once_and_an_event_one_row(kind: pa.DataType, most: 
     found, wanted = draw(seed, most, kind)
     event_ids = pa.array([f"e{row}" for row in range(EVENTS)])
 
-    rows = [row for batch in in_lists(event_ids, found) for row in batch.to_pylist()]
-    counts = [row for batch in counted(event_ids, [(one.rows, one.found.counts()) for one in found])
+    events = Asking(event_ids, False, kind)
+
+    rows = [row for batch in in_lists(events, found) for row in batch.to_pylist()]
+    counts = [row for batch in counted(events, [(one.rows, one.found.counts()) for one in found])
               for row in batch.to_pylist()]  # fmt: skip
 
     assert {row["event_id"]: row["subscription_ids"] for row in rows} == wanted
@@ -52,7 +54,7 @@ def test_no_row_and_no_batch_holds_more_than_the_bound(seed: int, monkeypatch: p
     found, wanted = draw(seed, 200, pa.int64())
     event_ids = pa.array([f"e{row}" for row in range(EVENTS)])
 
-    together = list(in_lists(event_ids, found))
+    together = list(in_lists(Asking(event_ids, False, pa.int64()), found))
     apart = [batch for one in found for batch in in_pieces(event_ids, one)]
 
     for batches in (together, apart):
@@ -64,7 +66,34 @@ def test_no_row_and_no_batch_holds_more_than_the_bound(seed: int, monkeypatch: p
 
 
 def test_nothing_found_is_no_row() -> None:
-    event_ids = pa.array([1, 2])
+    events = Asking(pa.array([1, 2]), False, pa.int64())
 
-    assert list(in_lists(event_ids, [])) == []
-    assert [len(batch) for batch in counted(event_ids, [])] == [0]
+    assert list(in_lists(events, [])) == []
+    assert [len(batch) for batch in counted(events, [])] == [0]
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+@pytest.mark.parametrize("segments", [slice(0, 0), slice(0, 1), slice(1, 2), slice(None)])
+def test_events_that_match_nothing_have_a_row_if_that_is_asked(kind: pa.DataType, segments: slice) -> None:
+    found = draw(1, 3, kind)[0][segments]
+    wanted = _wanted(found)
+    events = Asking(pa.array([f"e{row}" for row in range(EVENTS)]), True, kind)
+
+    rows = [row for batch in in_lists(events, found) for row in batch.to_pylist()]
+    counts = [row for batch in counted(events, [(one.rows, one.found.counts()) for one in found])
+              for row in batch.to_pylist()]  # fmt: skip
+
+    assert [row["event_id"] for row in rows] == [row["event_id"] for row in counts] == events.ids.to_pylist()
+    assert [row["match_count"] for row in rows] == [row["match_count"] for row in counts]
+    assert {row["event_id"]: sorted(row["subscription_ids"]) for row in rows} == {
+        event: sorted(wanted.get(event, [])) for event in events.ids.to_pylist()
+    }
+
+
+def _wanted(found: list[SegmentAnswer]) -> dict[str, list[object]]:
+    wanted: dict[str, list[object]] = {}
+    for one in found:
+        for at in range(len(one.found)):
+            row = at if one.rows is None else int(one.rows[at])
+            wanted.setdefault(f"e{row}", []).extend(one.found.row(at).to_pylist())
+    return wanted

@@ -25,14 +25,15 @@ STALE = -(1 << 62)
 
 
 class Buffers(NamedTuple):
-    """The event's codes, room for its rows, what counting, listing and ordering need on the way."""
+    """The event's codes, also of attributes that have several, room for its rows, what is needed on the way."""
 
     codes: Grid
     out: Ints
     at: Longs
     counts: Longs
     work: Longs
-    no_lists: Ints
+    list_start: Ints
+    list_codes: Ints
     sequence: Longs
     keys: Longs
 
@@ -84,7 +85,7 @@ def match_one(table: Longs) -> int:
         return STALE
     _, parts, scratch, finds, buffers = _single_at(table)
     out, at, counts, work = buffers.out, buffers.at, buffers.counts, buffers.work
-    events = Events(buffers.codes, buffers.no_lists, buffers.no_lists)
+    events = Events(buffers.codes, buffers.list_start, buffers.list_codes)
     at[0], counts[0] = 0, 0
     probes, candidates = work[0], work[1]
     first = at[0]  # a variable: for a literal Numba would compile everything again

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,28 +19,18 @@ from tamis.kernels.segments.finding import Finds
 from tamis.kernels.segments.one_table import ALIVE, ANY_DEAD, IN_ORDER, STALE, Buffers, match_one, single_table
 from tamis.kernels.segments.rows import Places
 from tamis.model import Event, Schema, Value, compare
-from tamis.segments.ask.plain_values import PlainLink, Reader, plain_links, plain_readers
+from tamis.model.names import Used
+from tamis.segments.ask.mapping_codes import Lists, MappingCodes, NotPlain
 from tamis.segments.compile.truths import FALSE, FIRST_TRUTH
 from tamis.segments.segment import Segment
+from tamis.segments.used import names_in
 
-__all__ = ["NotPlain", "SingleMatcher"]
+__all__ = ["SingleMatcher"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
-EventShape: TypeAlias = tuple[object, ...]
-"""What mappings that are read alike have in common: names, types of values, and the event type, whose rules count."""
-
 _ROOM = 4096
-_NO_LISTS = np.zeros(1, np.int32)
-_MOST_SHAPES = 1000
-"""Kept of one segment; mappings of still others are read as events."""
-_LONGEST_SHAPE = 10_000
-"""Characters of the names in a shape that is kept: a name that has no value may be any."""
-
-
-class NotPlain(Exception):
-    """A mapping that must be read as an event."""
 
 
 class _Desk:
@@ -53,7 +43,9 @@ class _Desk:
         self.finds = Finds(touched, kept, np.empty(members, np.int32), np.zeros(2, np.int64))
         one, other, keys = np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(IN_ORDER, np.int64)
         codes, rows = np.zeros((1, width), np.int32), np.empty(out, np.int32)
-        self.buffers = Buffers(codes, rows, one, other, work, _NO_LISTS, segment.sequence, keys)
+        self._list_start, self._list_codes = np.zeros(width + 1, np.int32), np.zeros(_ROOM, np.int32)
+        lists = self._list_start, self._list_codes
+        self.buffers = Buffers(codes, rows, one, other, work, *lists, segment.sequence, keys)
         self.codes = codes[0].data  # takes a code quicker than the array does
         self.places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
@@ -64,16 +56,22 @@ class _Desk:
         self.table[ANY_DEAD] = places.any_dead
         self.places = places  # last: after an interrupt before it, all of this is done again
 
+    def put_lists(self, lists: Lists) -> None:
+        """The codes of columns that have several: the column says where."""
+        at = 0
+        for number, (column, codes) in enumerate(lists.items()):
+            if at + len(codes) > _ROOM:
+                raise NotPlain
+            self._list_start[number] = at
+            self._list_codes[at : at + len(codes)] = codes
+            at += len(codes)
+            self._list_start[number + 1] = at
+            self.codes[column] = -1 - number
 
-class _Reading(NamedTuple):
-    """How to read mappings of one shape: the codes to start from, a reader for each value, the links."""
-
-    codes: memoryview
-    readers: list[tuple[int, Reader]]
-    links: list[PlainLink]
-
-
-_UNSEEN = _Reading(memoryview(b""), [], [])
+    def take_over(self, other: _Desk) -> None:
+        """What another one has read."""
+        self.codes[:] = other.codes
+        self._list_start[:], self._list_codes[:] = other._list_start, other._list_codes
 
 
 class SingleMatcher:
@@ -97,7 +95,7 @@ class SingleMatcher:
         linked = (name for mine, others in links for name in (mine, *others))
         self._looked_at = {*self._columns, *linked, *self._tellers}
         self._local = threading.local()
-        self._readings: dict[EventShape, _Reading | None] = {}
+        self._mappings = MappingCodes(schema, columns, Used.of(names_in(columns)))
 
     def desk(self, segment: Segment) -> _Desk:
         """This thread's. `segment` is here and below the one this was made for, perhaps with more dead."""
@@ -110,50 +108,14 @@ class SingleMatcher:
 
     # -- reading ----------------------------------------------------------------------------------------------
 
-    def read(self, segment: Segment, shape: EventShape, raw: Mapping[str, object]) -> _Desk:
-        """A mapping of plain values goes to the desk as codes; `NotPlain` if it must be read as an event first.
-
-        Names and types decide which checks an event needs: they are made once for every shape, those of values always.
-        """
-        try:
-            known = self._readings.get(shape, _UNSEEN)
-        except TypeError:  # a list of event types is no key
-            raise NotPlain from None
-        if known is _UNSEEN:
-            known = self._learn(shape, raw)
-        if known is None:
-            raise NotPlain
+    def read(self, segment: Segment, raw: dict[str, Any]) -> _Desk:
+        """A mapping of plain values goes to the desk as codes; `NotPlain` if it must be read as an event first."""
         desk = self.desk(segment)
-        codes = desk.codes
-        codes[:] = known.codes
-        for (column, read), found in zip(known.readers, raw.values(), strict=True):
-            code = read(found)
-            if code < 0:
-                raise NotPlain
-            if column >= 0:
-                codes[column] = code
-        for column, holds, name, other in known.links:
-            if holds(raw[name], raw[other]):
-                codes[column] = FIRST_TRUTH
+        desk.codes[:] = self._nothing
+        lists = self._mappings.read(raw, desk.codes)
+        if lists:
+            desk.put_lists(lists)
         return desk
-
-    def _learn(self, shape: EventShape, raw: Mapping[str, object]) -> _Reading | None:
-        if len(self._readings) >= _MOST_SHAPES:
-            return None
-        event = self._schema.event(raw)  # whatever is wrong with it is said here
-        if sum(map(len, raw)) > _LONGEST_SHAPE:
-            return None
-        readers = plain_readers(self._schema, raw, self._columns)
-        links = plain_links(self._schema, raw, event, self._partners)
-        known = None
-        if readers is not None and links is not None and self._tellers.keys().isdisjoint(event.values):
-            codes = np.array(self._nothing)
-            for name, (column, of) in self._columns.items():
-                if name in event.values and raw.get(name) is None:  # the only event type need not be named
-                    codes[column] = of.code(event.values[name][0])
-            known = _Reading(codes.data, readers, links)
-        self._readings[shape] = known
-        return known
 
     def takes(self, event: Event) -> bool:
         """Whether no attribute that the segment looks at has several values, and no column several truths that hold."""
@@ -213,7 +175,7 @@ class SingleMatcher:
         members, out = len(desk.finds.members), len(desk.buffers.out)
         room = 2 * members if count == -1 else members, max(out, 64 - count)
         larger = self._local.desk = _Desk(segment, self._width, self._work, *room)
-        larger.codes[:] = desk.codes
+        larger.take_over(desk)
         return larger
 
 

@@ -1,7 +1,7 @@
 """The roads that one event takes to the segments of a snapshot. The road is chosen, and the event read for all of them,
 before the first is asked; so each is asked once.
 
-- *plain*: a mapping of plain values, of a shape that every segment has a reading for, goes straight to codes;
+- *plain*: the values of a mapping, as far as they are easily judged, go straight to codes;
 - *careful*: what the schema made of the mapping, as codes or, where an attribute that a segment looks at has several
   values, as a batch of one.
 """
@@ -14,10 +14,11 @@ from weakref import WeakKeyDictionary
 
 from tamis.batches.batch import Batch, batch_of_events
 from tamis.matches import Codes
-from tamis.model import EVENT_TYPE, Event, Schema
+from tamis.model import Event, Schema
 from tamis.segments.ask.answering import Answering
 from tamis.segments.ask.listing import Work
-from tamis.segments.ask.one_event import NotPlain, SingleMatcher
+from tamis.segments.ask.mapping_codes import NotPlain
+from tamis.segments.ask.one_event import SingleMatcher
 from tamis.segments.ids import IdIndex
 from tamis.segments.segment import Segment
 
@@ -41,11 +42,10 @@ class Roads:
         asks: list[Ask] = []
         if type(raw) is not dict:
             return asks
-        shape = (*raw, *map(type, raw.values()), raw.get(EVENT_TYPE))  # rules differ from event type to event type
         try:
             for segment in segments:
                 single = self.single(segment)
-                asks.append(partial(single.ask, segment, single.read(segment, shape, raw)))
+                asks.append(partial(single.ask, segment, single.read(segment, raw)))
         except NotPlain:
             return []
         return asks

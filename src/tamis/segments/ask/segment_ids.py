@@ -48,16 +48,21 @@ class SegmentIds:
         """The ids of many codes, in Arrow."""
         if not len(codes):
             return arrow_ids([])
-        found = self._take(codes, self._segments_of(codes))
+        if len(self._segments) == 1:
+            ids = self._segments[0].ids
+            found = IdColumn(ids.array.take(pa.array(codes)), ids.marked)
+        else:
+            found = self._take(codes, self._segments_of(codes))
         if found.marked:
             return arrow_ids(found.listed())
         fits = pa.types.is_large_string(found.array.type) and found.array.nbytes < _PLAIN_STRING_BYTES
         return found.array.cast(pa.string()) if fits else found.array
 
-    def _segments_of(self, codes: Codes) -> npt.NDArray[np.intp]:
-        return np.searchsorted(self._bases, codes, side="right") - 1
+    def _segments_of(self, codes: Codes) -> npt.NDArray[np.int16]:
+        """Short numbers, which are put in order without comparing them."""
+        return (np.searchsorted(self._bases, codes, side="right") - 1).astype(np.int16)
 
-    def _take(self, codes: Codes, of: npt.NDArray[np.intp]) -> IdColumn:
+    def _take(self, codes: Codes, of: npt.NDArray[np.int16]) -> IdColumn:
         """Segment by segment, then put in order; `of` is the segment of each code."""
         order = np.argsort(of, kind="stable")
         ends = np.searchsorted(of[order], np.arange(len(self._segments) + 1))

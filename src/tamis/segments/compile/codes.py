@@ -197,12 +197,14 @@ class AttributeCodes:
 
     def codes(self, kind: int, values: Column, chosen: Codes | None = None) -> Codes:
         """The codes of a column of one kind, or of the `chosen` of its values."""
+        if chosen is not None and len(values) < len(chosen):  # a value that is chosen often is looked up once
+            return self.codes(kind, values)[chosen]
         if self.names is not None:
             assert isinstance(values, pa.Array)
             values = values if chosen is None else values.take(pa.array(chosen))
             encoded = values.dictionary_encode()
-            table = np.array([self.names[name] for name in encoded.dictionary.to_pylist()] or [0], np.int32)
-            return table[encoded.indices.to_numpy()]
+            known = [self.names.get(name, 0) for name in encoded.dictionary.to_pylist()]  # 0: nobody chose it
+            return np.array(known or [0], np.int32)[encoded.indices.fill_null(0).to_numpy()]
         dictionary = self.dictionaries.get(kind)
         if dictionary is None:
             return np.full(len(values if chosen is None else chosen), self.base[kind], np.int32)

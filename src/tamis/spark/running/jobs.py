@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
+from tamis.batches.refusals import OnError
 from tamis.errors import OptionError
 from tamis.spark.columns import EVENT_ID, MATCH_COUNT, REASON, RULE
 from tamis.spark.running.data_files import check_new, read_events, write
@@ -63,7 +64,8 @@ class MatchJob:
     version: int | None = None
     wide: bool = False
     plan: str = "auto"
-    strict: bool = False
+    on_error: OnError = "collect"
+    """Of events; "skip" writes no table of those that are rejected."""
 
     def run(self, spark: SparkSession, out: str) -> Matched:
         manifest = read_manifest(storage(self.index), self.index, self.version)
@@ -76,8 +78,10 @@ class MatchJob:
             write(rejected, join(out, "rejected"))
             examples = _examples(spark, join(out, "rejected"))
             refused = _count(spark, join(out, "rejected"))
-        if self.strict and refused:
-            raise OptionError(f"{refused} events are refused, and strict allows none; the first is {examples[0]}")
+        if self.on_error == "raise" and refused:
+            raise OptionError(f"{refused} events are refused; the first is {_shown(*examples[0])}")
+        if self.on_error == "skip":
+            storage(join(out, "rejected")).clear()
         with progress(spark, "matching", tally):
             matches = match(
                 valid,
@@ -101,6 +105,10 @@ class MatchJob:
             version=manifest.version,
             examples=examples,
         )
+
+
+def _shown(id: str, rule: str | None, reason: str) -> str:
+    return f"{id}: {rule + ': ' if rule else ''}{reason}"
 
 
 def _count(spark: SparkSession, folder: str) -> int:

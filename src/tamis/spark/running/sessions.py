@@ -25,8 +25,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.executor.defaultJavaOptions": _TRUST_ARROW,
     # Timestamps are instants. In another zone Spark would read text without a zone as local time; Tamis reads UTC.
     "spark.sql.session.timeZone": "UTC",
-    # Nobody looks at the page of a job that lasts a minute, and its port may be taken.
-    "spark.ui.enabled": "false",
     # Our own line says how far the job is; Spark's bar would be written over it.
     "spark.ui.showConsoleProgress": "false",
     # 200, the default, is for clusters; more tasks than cores only cost their start here. AQE may still coalesce.
@@ -57,6 +55,8 @@ QUICK_SETTINGS: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
+    # Nobody looks at the page of a job that lasts a minute, and its port may be taken.
+    "spark.ui.enabled": "false",
 }
 """For a minute's work on small data; wrong for anything larger."""
 

@@ -12,7 +12,7 @@ from tamis.errors import OptionError
 from tamis.model import Schema
 from tamis.model.values import show_raw
 
-__all__ = ["IndexPath", "check_frame", "check_schema", "check_type", "path_text"]
+__all__ = ["IndexPath", "check_frame", "check_schema", "check_type", "names", "path_text"]
 
 IndexPath: TypeAlias = str | Path
 
@@ -23,6 +23,13 @@ def path_text(path: IndexPath) -> str:
     if not isinstance(found, str):
         raise OptionError(f"path: expected the path of an index, as text or a Path, found {show_raw(path)}")
     return found
+
+
+def names(keep: object) -> tuple[str, ...]:
+    """The columns that are to be kept."""
+    if not isinstance(keep, list | tuple) or not all(isinstance(one, str) for one in keep):
+        raise OptionError(f"keep: expected columns as a list of names, found {show_raw(keep)}")
+    return tuple(keep)
 
 
 def check_frame(frame: object, name: str) -> None:

@@ -71,4 +71,4 @@ def compact(path: IndexPath) -> Commit:
         raise SegmentError(f"{lost} subscriptions were lost in compaction; nothing was committed", path)
     kept = tuple(one for number, one in enumerate(before.segments) if number not in set(worn))
     manifest = replace(before, version=before.version + 1, segments=(*kept, *entries(built)))
-    return finish(place, path, manifest, built, strict=False)
+    return finish(place, path, manifest, built, on_error="collect")

@@ -7,26 +7,60 @@ have dotted names, null means missing.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 from pyspark.sql.types import StringType, StructType, VariantType
 
 from tamis.errors import OptionError
-from tamis.spark.columns import EVENT, EVENT_ID, PUBLISHER, UNREAD, VARIANT, VARIANT_JSON
+from tamis.model import Schema
+from tamis.model.values import show_raw
+from tamis.spark.columns import (
+    EVENT,
+    EVENT_ID,
+    MATCH_COUNT,
+    PUBLISHER,
+    SUBSCRIPTION_ID,
+    SUBSCRIPTION_IDS,
+    UNREAD,
+    VARIANT,
+    VARIANT_JSON,
+    VERSION,
+)
 from tamis.spark.steps.arguments import check_frame
 
-__all__ = ["as_events", "check_batch", "readable"]
+__all__ = ["Kept", "as_events", "check_batch", "quoted", "readable"]
+
+_ANSWER = (SUBSCRIPTION_ID, SUBSCRIPTION_IDS, MATCH_COUNT, VERSION)
 
 
-def as_events(frame: DataFrame) -> DataFrame:
+class Kept(NamedTuple):
+    """Columns that stand beside an event: those to be kept, and the one that has its id. They are attributes as well
+    only if the schema knows them."""
+
+    keep: tuple[str, ...]
+    event_id: str | None
+    schema: Schema
+
+    def packed(self, name: str) -> bool:
+        """Whether the column belongs to the event."""
+        beside = name == self.event_id or name in self.keep
+        return not beside or self.schema.open or self.schema.domain(name) is not None
+
+
+def as_events(frame: DataFrame, kept: Kept | None = None) -> DataFrame:
     """Give rows their columns `event_id` and `event`, of what they have instead."""
     check_frame(frame, "events")
+    if kept is not None:
+        frame = _with_id(frame, kept)
     if EVENT not in frame.columns:
-        kept = [name for name in (EVENT_ID, PUBLISHER, UNREAD) if name in frame.columns]
-        packed = [f"`{name.replace('`', '``')}`" for name in frame.columns if name not in kept]
+        beside = [name for name in (EVENT_ID, PUBLISHER, UNREAD) if name in frame.columns]
+        packed = [name for name in frame.columns if name not in beside and (kept is None or kept.packed(name))]
         if not packed:
             raise OptionError(f"expected a column {EVENT!r}, or a column per attribute, found {_listed(frame)}")
-        frame = frame.select(*kept, F.struct(*packed).alias(EVENT))
+        beside += [name for name in (kept.keep if kept is not None else ()) if name not in beside]
+        frame = frame.select(*map(quoted, beside), F.struct(*map(quoted, packed)).alias(EVENT))
     kind = frame.schema[EVENT].dataType
     if not isinstance(kind, StructType | StringType | VariantType):
         raise OptionError(
@@ -37,6 +71,24 @@ def as_events(frame: DataFrame) -> DataFrame:
         # Seeded per query and, in a stream, per micro-batch: a task that is run again makes the same ids.
         frame = frame.withColumn(EVENT_ID, F.uuid())
     return frame
+
+
+def _with_id(frame: DataFrame, kept: Kept) -> DataFrame:
+    """The frame with its ids under their name; `OptionError` if a column that is named is not there."""
+    asked = [*(("keep", name) for name in kept.keep), *([("event_id", kept.event_id)] if kept.event_id else [])]
+    for what, name in asked:
+        if not isinstance(name, str) or name not in frame.columns:
+            raise OptionError(f"{what}: expected one of the columns {_listed(frame)}, found {show_raw(name)}")
+    if wrong := [name for name in kept.keep if name in (EVENT_ID, EVENT, *_ANSWER)]:
+        raise OptionError(f"keep: expected columns that the answer has not itself, found {wrong[0]!r}")
+    if kept.event_id is None or kept.event_id == EVENT_ID:
+        return frame
+    return frame.withColumn(EVENT_ID, F.col(quoted(kept.event_id)))
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark reads any."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def check_batch(frame: DataFrame, step: str) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
 
+from tamis.batches.refusals import OnError, check_on_error
 from tamis.errors import OptionError, SchemaError
 from tamis.model import Schema
 from tamis.segments.compile.statistics import Statistics
@@ -63,17 +64,19 @@ def index(
     path: IndexPath,
     *,
     statistics: Statistics | None = None,
-    strict: bool = False,
+    on_error: OnError = "collect",
     mode: int | None = None,
 ) -> Commit:
     """Make the subscriptions (`id`, `expression`) the next version of the index at `path`, whole.
 
-    What cannot be read goes into a table of its own (`rejected_subscriptions`); with `strict` it stops the build
-    instead. An index that exists keeps its older versions, and its schema may only be extended. `statistics` come
-    from `analyze` and fit the index to the events; answers do not depend on them. In a local folder a new index is
-    its owner's alone unless `mode` says otherwise: 0o755 for one that everybody's jobs read.
+    What cannot be read goes into a table of its own (`rejected_subscriptions`); with `on_error="skip"` it is only
+    counted, and with "raise" it stops the build. An index that exists keeps its older versions, and its schema may
+    only be extended. `statistics` come from `analyze` and fit the index to the events; answers do not depend on them.
+    In a local folder a new index is its owner's alone unless `mode` says otherwise: 0o755 for one that everybody's
+    jobs read.
     """
     check_frame(subscriptions, "subscriptions")
+    check_on_error(on_error)
     check_batch(subscriptions, "index")
     check_schema(schema)
     if statistics is not None:
@@ -92,7 +95,7 @@ def index(
     found = statistics.to_json() if statistics is not None else None
     manifest = Manifest(before.version + 1 if before else 1, schema, id_type, (), statistics=found, mode=mode)
     built = write_segments(known, path, manifest)
-    return finish(place, path, replace(manifest, segments=entries(built)), built, strict=strict)
+    return finish(place, path, replace(manifest, segments=entries(built)), built, on_error)
 
 
 def _check_extends(before: Schema, after: Schema, path: str) -> None:
@@ -156,21 +159,24 @@ def entries(built: Sequence[Row]) -> tuple[Entry, ...]:
     return tuple(one for one in found if one.subscriptions)
 
 
-def finish(place: Storage, path: str, manifest: Manifest, built: Sequence[Row], *, strict: bool) -> Commit:
+def finish(place: Storage, path: str, manifest: Manifest, built: Sequence[Row], on_error: OnError) -> Commit:
     """Commit, with what was rejected now beside what the manifest has; or leave nothing of what was built."""
     refused = tuple(row.rejected for row in built if row.rejected is not None)
     count = sum(row.rejected_count for row in built)
-    manifest = replace(
-        manifest, rejected=(*manifest.rejected, *refused), rejected_count=manifest.rejected_count + count
-    )
+    if on_error == "collect":
+        manifest = replace(
+            manifest, rejected=(*manifest.rejected, *refused), rejected_count=manifest.rejected_count + count
+        )
     try:
-        if strict and count:
-            raise OptionError(f"{count} subscriptions cannot be read, and strict allows none; {_first(path, refused)}")
+        if on_error == "raise" and count:
+            raise OptionError(f"{count} subscriptions cannot be read; {_first(path, refused)}")
         commit(place, path, manifest)
     except BaseException:
         for name in {row.path for row in built} | set(refused):
             place.delete(name)
         raise
+    for name in refused if on_error == "skip" else ():
+        place.delete(name)
     done = Commit(manifest.version, manifest.subscriptions, len(manifest.segments), manifest.size, count)
     _log.info("%s: version %d has %d subscriptions in %d segments, %d bytes; %d rejected", path, *done[:5])
     return done

@@ -8,20 +8,23 @@ may match it (`routing`), and a task handles the events of one group or a few.
 from __future__ import annotations
 
 import logging
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 from pyspark.sql.types import ArrayType, DataType, IntegerType, LongType, StructType
 
+from tamis.batches.refusals import OnError, check_on_error
 from tamis.errors import OptionError
 from tamis.model.domains import hint
 from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS, VERSION
-from tamis.spark.steps.arguments import IndexPath, check_frame, path_text
-from tamis.spark.steps.event_frames import as_events, readable
+from tamis.spark.steps.arguments import IndexPath, check_frame, names, path_text
+from tamis.spark.steps.event_frames import Kept, as_events, quoted, readable
+from tamis.spark.steps.validation import validate
 from tamis.spark.versions.manifest import Entry, Manifest, read_manifest
 from tamis.spark.versions.storage import root_of, storage
-from tamis.spark.workers.answers import GROUP, MatchEverywhere, MatchGroups, RouteToGroups
+from tamis.spark.workers.answers import GROUP, Checking, MatchEverywhere, MatchGroups, RouteToGroups
 from tamis.spark.workers.shapes import MOST_IDS, AnswerShape
 from tamis.spark.workers.tally import Tally
 
@@ -44,22 +47,34 @@ def match(
     plan: str = "auto",
     tally: Tally | None = None,
     validated: bool = False,
-) -> DataFrame:
+    on_error: OnError = "raise",
+    keep: Sequence[str] = (),
+    event_id: str | None = None,
+    unmatched: bool = False,
+) -> Any:  # a DataFrame, or two: a union would trouble those who know which
     """`event_id`, `subscription_id` and the index's version, one row per match.
 
-    With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: one row per event, but an array
-    holds at most 131,072 ids and the rest follow in further rows. Events that match nothing have no row. Ids of events
-    are taken to be unique. The version is fixed when this is called.
+    With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: one row per event that matches, but
+    an array holds at most 131,072 ids and the rest follow in further rows. Events that match nothing have no row; with
+    `unmatched=True` they have one, without an id or with an empty array. The version is fixed when this is called.
 
-    Each event is checked once, and one that breaks a rule stops the job. Events that come from `validate` with the
-    index's schema need no second look: say `validated=True`. Then only a value that cannot be read stops the job.
+    `event_id` names the column that has the events' ids, which are taken to be unique. The columns that `keep` names
+    stand beside each id. Without a column `event`, a column that either names is an attribute only if the schema
+    knows it.
+
+    Each event is checked once, and one that breaks a rule stops the job. With `on_error="skip"` it just matches
+    nothing and has no row; with "collect" the answer is two DataFrames, the matches, and the rejected events as
+    `validate` has them. Events that come from `validate` with the index's schema need no second look: say
+    `validated=True`. Then only a value that cannot be read is refused.
     """
-    wanted = _Wanted(path_text(path), version, plan, tally, validated)
-    if not explode:
-        return wanted.answers(events, AnswerShape.LISTS)
-    # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
-    found = wanted.answers(events, AnswerShape.PIECES)
-    return found.select(EVENT_ID, F.explode(SUBSCRIPTION_IDS).alias(SUBSCRIPTION_ID), VERSION)
+    wanted = _Wanted(path_text(path), version, plan, tally, validated, on_error, names(keep), event_id, unmatched)
+    shape = AnswerShape.LISTS if not explode or unmatched else AnswerShape.PIECES
+    found = wanted.answers(events, shape)
+    if explode:
+        # Arrays cross from Python to the JVM at less cost than pairs, and the JVM is quick at taking them apart.
+        taken = (F.explode_outer if unmatched else F.explode)(SUBSCRIPTION_IDS).alias(SUBSCRIPTION_ID)
+        found = found.select(EVENT_ID, *map(quoted, keep), taken, VERSION)
+    return (found, wanted.rejected(events)) if on_error == "collect" else found
 
 
 def count_matches(
@@ -70,9 +85,16 @@ def count_matches(
     plan: str = "auto",
     tally: Tally | None = None,
     validated: bool = False,
+    on_error: OnError = "raise",
+    keep: Sequence[str] = (),
+    event_id: str | None = None,
+    unmatched: bool = False,
 ) -> DataFrame:
-    """`event_id` and `match_count`, one row per event that matches, without the ids ever being written down."""
-    return _Wanted(path_text(path), version, plan, tally, validated).answers(events, AnswerShape.COUNTS)
+    """`event_id` and `match_count`, without the ids ever being written down: one row per event that matches or, with
+    `unmatched=True`, per event. The rest is as in `match`, but that nothing is collected."""
+    check_on_error(on_error, ("raise", "skip"))
+    wanted = _Wanted(path_text(path), version, plan, tally, validated, on_error, names(keep), event_id, unmatched)
+    return wanted.answers(events, AnswerShape.COUNTS)
 
 
 def routes(events: DataFrame, path: IndexPath, *, version: int | None = None) -> DataFrame:
@@ -86,9 +108,13 @@ def routes(events: DataFrame, path: IndexPath, *, version: int | None = None) ->
     return _routed(_readable(events), RouteToGroups(manifest, alone)).select(EVENT_ID, GROUP)
 
 
-def _readable(events: DataFrame) -> DataFrame:
-    frame = as_events(events)
-    return frame.select(EVENT_ID, readable(frame).alias(EVENT))
+def _readable(events: DataFrame, kept: Kept | None = None) -> DataFrame:
+    """The id of each event, in a struct with what is kept beside it if anything is, and the event."""
+    frame = as_events(events, kept)
+    id = F.col(EVENT_ID)
+    if kept is not None and kept.keep:
+        id = F.struct(id, *map(quoted, kept.keep)).alias(EVENT_ID)
+    return frame.select(id, readable(frame).alias(EVENT))
 
 
 class _Wanted(NamedTuple):
@@ -99,31 +125,50 @@ class _Wanted(NamedTuple):
     plan: str
     tally: Tally | None
     validated: bool
+    on_error: OnError
+    keep: tuple[str, ...]
+    event_id: str | None
+    unmatched: bool
 
     def answers(self, events: DataFrame, shape: AnswerShape) -> DataFrame:
         """Answers in one of the shapes, with the version."""
         check_frame(events, "events")
-        manifest = read_manifest(storage(self.path), self.path, self.version)
-        frame = _readable(events)
+        check_on_error(self.on_error)
+        manifest = self._manifest()
+        frame = _readable(events, Kept(self.keep, self.event_id, manifest.schema))
         room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
         chosen = _choose(self.plan, manifest, room)
         sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
         _log.info("%s: version %d, plan %s: %s, room for %d bytes", self.path, manifest.version, chosen, sizes, room)
         rows = _rows(frame.schema[EVENT_ID].dataType, None if shape is AnswerShape.COUNTS else manifest.id_type)
-        how = (root_of(self.path), manifest, shape, self.tally)
-        if chosen == "everywhere":
+        checking = Checking(self.validated, skip=self.on_error != "raise")
+        how = (root_of(self.path), manifest, shape)
+        if chosen == "everywhere" or not manifest.segments:
             name = f"tamis_match_everywhere_{sizes}"
-            found = frame.mapInArrow(MatchEverywhere(*how, self.validated, __name__=name), rows)
+            everywhere = MatchEverywhere(*how, self.unmatched, self.tally, checking, __name__=name)
+            found = frame.mapInArrow(everywhere, rows)
         else:
             groups = _grouped(manifest.segments, room)
             name = f"tamis_match_{len(groups)}_groups_{sizes}"
-            route = RouteToGroups(manifest, groups, self.tally, self.validated)
+            route = RouteToGroups(manifest, groups, self.tally, checking, self.unmatched)
             sent = _together(_routed(frame, route), len(groups))
             # Whoever is sent an event need not check it: routing has.
-            found = sent.mapInArrow(MatchGroups(*how, validated=True, groups=groups, __name__=name), rows)
+            trusting = Checking(validated=True)
+            work = MatchGroups(*how, self.unmatched, self.tally, trusting, groups=groups, __name__=name)
+            found = sent.mapInArrow(work, rows)
             if len(groups) > 1 and shape is not AnswerShape.PIECES:
                 found = _united(found, shape)
+        if self.keep:
+            found = found.select(f"{EVENT_ID}.*", *found.columns[1:])
         return found.withColumn(VERSION, F.lit(manifest.version))
+
+    def rejected(self, events: DataFrame) -> DataFrame:
+        """The events that are refused, with the reason."""
+        schema = self._manifest().schema
+        return validate(as_events(events, Kept(self.keep, self.event_id, schema)), schema)[1]
+
+    def _manifest(self) -> Manifest:
+        return read_manifest(storage(self.path), self.path, self.version)
 
 
 def _rows(event_id: DataType, id_type: str | None) -> StructType:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
+from tamis.batches.refusals import OnError, check_on_error
 from tamis.errors import OptionError, WriteConflict
 from tamis.model.values import show_raw
 from tamis.spark.columns import EXPRESSION, ID
@@ -26,14 +27,16 @@ __all__ = ["update", "vacuum"]
 _log = logging.getLogger("tamis.spark")
 
 
-def update(path: IndexPath, changes: DataFrame, *, strict: bool = False) -> Commit:
+def update(path: IndexPath, changes: DataFrame, *, on_error: OnError = "collect") -> Commit:
     """A new version with the changes (`id`, `expression`): an expression inserts or replaces, null deletes.
 
     New subscriptions become new segments; old segments stay as they are, with a list of the rows that are gone. A
-    change that cannot be read changes nothing: what its id had before stays. To delete an unknown id is no error.
-    When many updates have worn the index, a version that says the same in fewer segments follows (`compact`).
+    change that cannot be read changes nothing, and what its id had before stays; `on_error` is as for `index`. To
+    delete an unknown id is no error. When many updates have worn the index, a version that says the same in fewer
+    segments follows (`compact`).
     """
     check_frame(changes, "changes")
+    check_on_error(on_error)
     check_batch(changes, "update")
     path = path_text(path)
     place = storage(path)
@@ -51,7 +54,7 @@ def update(path: IndexPath, changes: DataFrame, *, strict: bool = False) -> Comm
         marks = _mark(changes, path, before, fresh, lists)
     kept = tuple(one for one in (_marked(entry, marks) for entry in before.segments) if one is not None)
     manifest = replace(before, version=before.version + 1, segments=(*kept, *fresh), rejected=(), rejected_count=0)
-    done = finish(place, path, manifest, built, strict=strict)
+    done = finish(place, path, manifest, built, on_error)
     for name, _ in lists:
         place.delete(name)
     fewer = before.subscriptions + sum(one.subscriptions for one in fresh) - manifest.subscriptions

@@ -21,12 +21,12 @@ from tamis.spark.versions.manifest import Entry, Manifest
 from tamis.spark.versions.routing import Router
 from tamis.spark.versions.storage import Root
 from tamis.spark.workers.building import open_entries
-from tamis.spark.workers.event_reading import read_batch
+from tamis.spark.workers.event_reading import Read, read_batch
 from tamis.spark.workers.segment_store import Opened
-from tamis.spark.workers.shapes import AnswerShape, SegmentAnswer, counted, in_lists, in_pieces
+from tamis.spark.workers.shapes import AnswerShape, Asking, SegmentAnswer, counted, in_lists, in_pieces
 from tamis.spark.workers.tally import Tally
 
-__all__ = ["GROUP", "SHAPES", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
+__all__ = ["GROUP", "SHAPES", "Checking", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
 
 GROUP = "group"
 _FIRST_RUN = 512
@@ -35,6 +35,9 @@ _MOST_FOUND = 1 << 22
 
 _SPARE = 0.2
 """A segment is asked about the whole batch, unless so many of the events can be left out: choosing costs a little."""
+
+_ARROW_IDS = {"bigint": pa.int64(), "string": pa.string()}
+"""Arrow's type of the ids of an index, by Spark's."""
 
 Longs = npt.NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
@@ -52,20 +55,20 @@ class _Asked(NamedTuple):
         return SegmentAnswer(self.rows, self.segment.match(self.batch))
 
 
-def _list_pieces(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
+def _list_pieces(events: Asking, asked: list[_Asked]) -> Batches:
     for one in asked:
-        yield from in_pieces(event_ids, one.found())
+        yield from in_pieces(events.ids, one.found())
 
 
-def _list_whole(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
-    return in_lists(event_ids, [one.found() for one in asked])
+def _list_whole(events: Asking, asked: list[_Asked]) -> Batches:
+    return in_lists(events, [one.found() for one in asked])
 
 
-def _count(event_ids: pa.Array, asked: list[_Asked]) -> Batches:
-    return counted(event_ids, [(one.rows, one.segment.count(one.batch)) for one in asked])
+def _count(events: Asking, asked: list[_Asked]) -> Batches:
+    return counted(events, [(one.rows, one.segment.count(one.batch)) for one in asked])
 
 
-SHAPES: dict[AnswerShape, Callable[[pa.Array, list[_Asked]], Batches]] = {
+SHAPES: dict[AnswerShape, Callable[[Asking, list[_Asked]], Batches]] = {
     AnswerShape.PIECES: _list_pieces,
     AnswerShape.LISTS: _list_whole,
     AnswerShape.COUNTS: _count,
@@ -79,28 +82,41 @@ def _router(groups: SegmentGroups) -> Router:
     return Router([one.tobytes() for one in united])
 
 
-def _read(events: pa.RecordBatch, manifest: Manifest, validated: bool) -> Batch:
-    return read_batch(events.column(EVENT), events.column(EVENT_ID), manifest.schema, validated=validated)
+@dataclass(frozen=True)
+class Checking:
+    """What is asked of events before they are matched: whether they are known to be valid, and what becomes of those
+    that are refused."""
+
+    validated: bool = False
+    skip: bool = False
+
+    def read(self, events: pa.RecordBatch, manifest: Manifest) -> Read:
+        columns = events.column(EVENT), events.column(EVENT_ID)
+        return read_batch(*columns, manifest.schema, validated=self.validated, skip=self.skip)
 
 
 @dataclass(frozen=True)
 class _Matching:
-    """How to answer: an index, a shape, where to count, and whether events are known to be valid."""
+    """How to answer: an index, a shape, whether events without matches have a row, where to count."""
 
     root: Root
     manifest: Manifest
     shape: AnswerShape
+    unmatched: bool = False
     tally: Tally | None = None
-    validated: bool = False
+    checking: Checking = field(default_factory=Checking)
 
     def answer(self, entries: tuple[Entry, ...], events: pa.RecordBatch) -> Batches:
         """Runs of a batch: the first tells how long the next may be."""
         first, length, found = 0, _FIRST_RUN, 0
         while first < len(events):
             run = events.slice(first, length)
-            asked = self._asked(entries, _read(run, self.manifest, self.validated))
+            batch, rows = self.checking.read(run, self.manifest)
+            asked = self._asked(entries, batch)
+            ids = run.column(EVENT_ID) if rows is None else run.column(EVENT_ID).take(pa.array(rows))
+            events_asked = Asking(ids, self.unmatched, _ARROW_IDS[self.manifest.id_type])
             matches = 0
-            for answer in SHAPES[self.shape](run.column(EVENT_ID), asked):
+            for answer in SHAPES[self.shape](events_asked, asked):
                 matches += int(answer.column(MATCH_COUNT).to_numpy().sum())
                 yield answer
             if self.tally is not None:
@@ -146,14 +162,20 @@ class RouteToGroups:
     manifest: Manifest
     groups: SegmentGroups
     tally: Tally | None = None
-    validated: bool = False
+    checking: Checking = field(default_factory=Checking)
+    unmatched: bool = False
+    """Whether an event that nobody may match is sent somewhere all the same, to have its row."""
     __name__: str = "tamis_route"
 
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             if len(batch) and self.groups:
-                routes = _router(self.groups).routes(_read(batch, self.manifest, self.validated))
+                read, accepted = self.checking.read(batch, self.manifest)
+                routes = _router(self.groups).routes(read)
+                if self.unmatched:
+                    routes[~routes.any(axis=1), 0] = True
                 rows, groups = np.nonzero(routes)
+                rows = rows if accepted is None else accepted[rows]
                 if self.tally is not None:
                     self.tally.add(len(batch), skipped=int(((~routes).sum(axis=0) * [*map(len, self.groups)]).sum()))
                 sent = batch.take(pa.array(rows))

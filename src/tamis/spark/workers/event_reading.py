@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import VariantVal
 
@@ -23,17 +25,36 @@ from tamis.spark.columns import EVENT_ID, VARIANT, VARIANT_JSON
 __all__ = ["is_variant", "raw_events", "read_batch", "source_of"]
 
 
-def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema, *, validated: bool = False) -> Batch:
-    """Events as the engine wants them; `EventError` names the one that is refused."""
+class Read(NamedTuple):
+    """The accepted events, and their rows among all; None if all were accepted."""
+
+    batch: Batch
+    rows: npt.NDArray[np.int64] | None
+
+
+def read_batch(
+    events: pa.Array, event_ids: pa.Array, schema: Schema, *, validated: bool = False, skip: bool = False
+) -> Read:
+    """Events as the engine wants them. Without `skip` an `EventError` names the one that is refused."""
+    refused: list[int] = []
 
     def refuse(row: int, error: Refusal) -> None:
-        advice = "match was told that it is validated" if validated else "let validate sort out such events first"
-        raise EventError(f"event {event_ids[row]}: {error}; {advice}") from None
+        if not skip:
+            advice = "match was told that it is validated" if validated else "say on_error='skip' to go on without it"
+            raise EventError(f"event {_name(event_ids[row])}: {error}; {advice}") from None
+        refused.append(row)
 
-    return edge.read_batch(source_of(events), schema, refuse, validated=validated)
+    batch = edge.read_batch(source_of(events), schema, refuse, validated=validated)
+    return Read(batch, np.setdiff1d(np.arange(len(events)), refused) if refused else None)
 
 
-def source_of(events: pa.Array) -> edge.Events:
+def _name(id: Any) -> object:
+    """The event's id, which may have columns of the caller's beside it."""
+    found = id.as_py()
+    return found[EVENT_ID] if isinstance(found, dict) else found
+
+
+def source_of(events: pa.Array) -> pa.StructArray | Iterator[Raw]:
     """The column as the edge takes it."""
     if is_variant(events.type):
         return map(_from_variant, *(events.field(name) for name in _VARIANT))
@@ -46,7 +67,7 @@ def source_of(events: pa.Array) -> edge.Events:
 def raw_events(events: pa.Array) -> Iterator[Raw]:
     """The events of a column as mappings, not checked."""
     source = source_of(events)
-    return raws(source) if isinstance(source, pa.StructArray) else iter(source)
+    return raws(source) if isinstance(source, pa.StructArray) else source
 
 
 def _in_utc(kind: pa.DataType) -> pa.DataType:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tamis.matchers.base import Rows
 from tamis.spark.columns import EVENT_ID, MATCH_COUNT, SUBSCRIPTION_IDS
 
-__all__ = ["MOST_IDS", "AnswerShape", "SegmentAnswer", "counted", "in_lists", "in_pieces"]
+__all__ = ["MOST_IDS", "AnswerShape", "Asking", "SegmentAnswer", "counted", "in_lists", "in_pieces"]
 
 
 class AnswerShape(Enum):
@@ -45,11 +45,20 @@ class SegmentAnswer(NamedTuple):
     found: Rows[pa.Array]
 
 
-def in_pieces(event_ids: pa.Array, one: SegmentAnswer) -> Batches:
-    """A row per event that matched; more than `MOST_IDS` ids go on in further rows."""
+class Asking(NamedTuple):
+    """The ids of the events that are asked about, whether those that match nothing have a row too, and the type of
+    subscriptions' ids, of which there may be none."""
+
+    ids: pa.Array
+    unmatched: bool
+    id_type: pa.DataType
+
+
+def in_pieces(event_ids: pa.Array, one: SegmentAnswer, *, unmatched: bool = False) -> Batches:
+    """A row per event that matched, or per event; more than `MOST_IDS` ids go on in further rows."""
     offsets, ids = one.found.offsets, one.found.items
     counts = one.found.counts()
-    pieces = -(-counts // MOST_IDS)
+    pieces = np.maximum(-(-counts // MOST_IDS), int(unmatched))
     owners = np.repeat(np.arange(len(counts)), pieces)
     nth = np.arange(len(owners)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     starts = offsets[owners] + nth * MOST_IDS
@@ -67,15 +76,16 @@ def in_pieces(event_ids: pa.Array, one: SegmentAnswer) -> Batches:
             yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, SUBSCRIPTION_IDS, MATCH_COUNT])
 
 
-def in_lists(event_ids: pa.Array, found: Sequence[SegmentAnswer]) -> Batches:
+def in_lists(events: Asking, found: Sequence[SegmentAnswer]) -> Batches:
     """A row per event that any of several segments matched; more than `MOST_IDS` ids go on in further rows."""
-    if len(found) == 1:
-        return in_pieces(event_ids, found[0])
-    totals = np.zeros(len(event_ids), np.int64)
+    if len(found) == 1 and (found[0].rows is None or not events.unmatched):
+        return in_pieces(events.ids, found[0], unmatched=events.unmatched)
+    totals = np.zeros(len(events.ids), np.int64)
     for one in found:
         totals[_all(one.rows)] += one.found.counts()
     offsets = np.concatenate([[0], np.cumsum(totals)])
-    return in_pieces(event_ids, SegmentAnswer(None, Rows(offsets, _gathered(found, offsets))))
+    ids = _gathered(found, offsets) if found else pa.array([], events.id_type)
+    return in_pieces(events.ids, SegmentAnswer(None, Rows(offsets, ids)), unmatched=events.unmatched)
 
 
 def _all(rows: Longs | None) -> Longs | slice:
@@ -111,11 +121,11 @@ def _move(source: Rows[Longs], moved: Longs, places: Longs) -> None:
         moved[place : place + count] = source.items[first : first + count]
 
 
-def counted(event_ids: pa.Array, found: Sequence[tuple[Longs | None, Longs]]) -> Batches:
-    """A row per event that matched anything, without the ids."""
-    totals = np.zeros(len(event_ids), np.int64)
+def counted(events: Asking, found: Sequence[tuple[Longs | None, Longs]]) -> Batches:
+    """A row per event that matched anything, or per event, without the ids."""
+    totals = np.zeros(len(events.ids), np.int64)
     for rows, counts in found:
         totals[_all(rows)] += counts
-    matched = np.flatnonzero(totals)
-    columns = [event_ids.take(pa.array(matched)), pa.array(totals[matched])]
+    kept = np.arange(len(totals)) if events.unmatched else np.flatnonzero(totals)
+    columns = [events.ids.take(pa.array(kept)), pa.array(totals[kept])]
     yield pa.RecordBatch.from_arrays(columns, [EVENT_ID, MATCH_COUNT])
