@@ -41,7 +41,7 @@ class NotPlain(Exception):
 class _Target:
     """Where a name leads: to an attribute, to names within it, or to both."""
 
-    __slots__ = ("codes", "column", "domain", "linked", "name", "readers", "teller", "within")
+    __slots__ = ("codes", "column", "domain", "linked", "name", "noted", "readers", "teller", "within")
 
     def __init__(self, name: str, within: dict[object, _Target | None] | None) -> None:
         self.name = name
@@ -52,6 +52,8 @@ class _Target:
         self.readers: dict[type, Reader] = {}
         self.teller: Teller | None = None
         self.linked = False
+        self.noted = False
+        """Whether more must be known about its values than their codes."""
 
     def reader(self, of: type) -> Reader:
         """For values of a type; made when the first one comes."""
@@ -147,7 +149,8 @@ class MappingCodes:
                 raise NotPlain
             if target.column >= 0:
                 walk.codes[target.column] = code
-            self._note(walk, target, key, found, False)
+            if target.noted:
+                self._note(walk, target, key, found, False)
 
     def _find(self, targets: dict[object, _Target | None], prefix: str, key: object) -> _Target | None:
         if isinstance(key, str) and type(key) is not str:
@@ -173,6 +176,7 @@ class MappingCodes:
             target.teller = self._columns.tellers.get(name)
             target.linked = name in self._linked
             target.domain = _domain(self._schema, name)
+            target.noted = self._typed or target.linked or target.teller is not None or "." in name
         return target
 
     def _note(self, walk: _Walk, target: _Target, key: str, found: Any, several: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tamis.batches.checks import Between, OneOf, Text, plain_check
-from tamis.model import TOTAL, Domain, Finite, Kind, Operator, compare
+from tamis.model import TOTAL, Domain, Finite, Kind, Operator, Value, compare
 from tamis.model.values import ValueRefused, string
 from tamis.segments.compile.codes import AttributeCodes
 
@@ -15,6 +15,9 @@ __all__ = ["Reader", "is_plain", "plain_comparison", "reader_of"]
 
 Reader = Callable[[Any], int]
 """The code of a value, or -1 where somebody more careful must look at it."""
+
+_MOST_KEPT, _SHORT = 4096, 40
+"""Texts kept with their codes, and how long one may be."""
 
 _PYTHON: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.EQ: operators.eq,
@@ -49,7 +52,31 @@ def reader_of(domain: Domain, of: type, codes: AttributeCodes | None) -> Reader:
             return _number_reader(codes, low, high)
         case Text():
             return _string_reader(codes)
-    return _any_reader(domain, codes)
+    if of is bool and domain.kind in (None, Kind.BOOLEAN):
+        return _truth_reader(codes)
+    return _kept_reader(_any_reader(domain, codes)) if of is str else _any_reader(domain, codes)
+
+
+def _truth_reader(codes: AttributeCodes | None) -> Reader:
+    of = [codes.code(Value(Kind.BOOLEAN, truth)) if codes is not None else 0 for truth in (False, True)]
+    return lambda truth: of[truth]
+
+
+def _kept_reader(read: Reader) -> Reader:
+    """For instants as text, which are dear to read and often come again."""
+    known: dict[str, int] = {}
+
+    def read_kept(text: str) -> int:
+        code = known.get(text)
+        if code is None:
+            code = read(text)
+            if len(known) >= _MOST_KEPT:
+                known.clear()
+            if len(text) <= _SHORT:
+                known[text] = code
+        return code
+
+    return read_kept
 
 
 def _any_reader(domain: Domain, codes: AttributeCodes | None) -> Reader:
