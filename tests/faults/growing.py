@@ -211,13 +211,19 @@ def doors() -> dict[str, Door]:
     """Ways for one event to come in. They are given it as a mapping, of which they make what they take."""
     adaptive, strict, naive = engine_of(OPEN), engine_of(CLOSED), engine_of(OPEN, "naive")
     counting, fair = engine_of(OPEN, "counting-lists"), engine_of(OPEN, "fair-predicate")
-    ask = adaptive._registry.match_many
+
+    def ask(batch: Batch) -> object:
+        return adaptive._registry.match_many(lambda _: batch)
+
     found = {
         "a mapping": Door(adaptive.match),
         "a mapping, closed schema": Door(strict.match),
         "a list of mappings": Door(lambda raw: adaptive.match_many([raw])),
         "counted": Door(lambda raw: adaptive.count_many([raw])),
         "ten at once": Door(lambda raw: adaptive.match_many([raw] * 10), copies=10),
+        "twenty at once": Door(lambda raw: adaptive.match_many([dict(raw) for _ in range(20)]), copies=20),
+        "JSON in bytes": Door(lambda text: adaptive.match_json(text.encode()), _line),
+        "JSON in bytes, closed schema": Door(lambda text: strict.match_json(text.encode()), _line),
         "Arrow": Door(lambda one: adaptive.match_many([one] if isinstance(one, dict) else one), _table),
         "JSON lines": Door(lambda text: ask(read_batch((one for _, one in read_lines(text)), OPEN)), _line),
         "JSON in Spark": Door(lambda column: ask(_in_spark(column)), lambda raw: pa.array([_line(raw)])),
