@@ -20,10 +20,11 @@ from tamis.batches.json_mistakes import Mistakes
 from tamis.batches.json_slowly import read_slowly
 from tamis.batches.plans import PlanOf, plan_for
 from tamis.batches.token_columns import Stretch, add_stretches, found_room, gather, token_room
+from tamis.batches.whole import ReadWhenAsked
 from tamis.kernels.batches.json_events import CLOSED, MORE, MOST_BRACKETS, WRONG_END, Stack, read_events
 from tamis.kernels.batches.tokens import SOUND
 from tamis.kernels.batches.words import PADDING
-from tamis.model import Event, Schema
+from tamis.model import Schema
 from tamis.model.caching import cached_property
 from tamis.model.names import MAX_DEPTH, Used
 
@@ -71,7 +72,7 @@ def read_json(text: JsonText, schema: Schema, refuse: Refuse = raise_by_row, *, 
         rows = np.flatnonzero(~good).tolist()
         return dict(ask(((row, events.raw(row)) for row in rows), schema, refuse, used=used_here))
 
-    return columns.batch(asked, lambda known: _Whole(events, schema, used_here, known))
+    return columns.batch(asked, lambda known: ReadWhenAsked(events.raw, schema, used_here, known))
 
 
 class _Reading:
@@ -185,22 +186,6 @@ class _Events:
 
 
 _FIRST_MISTAKE = 16
-
-
-class _Whole:
-    """Events that were accepted; each is read when it is asked for."""
-
-    def __init__(self, events: _Events, schema: Schema, used: Used | None, known: Accepted) -> None:
-        self._events = events
-        self._schema = schema
-        self._used = used
-        self._known = known
-
-    def __getitem__(self, row: int) -> Event:
-        if row not in self._known:
-            one = [(row, self._events.raw(row))]
-            self._known |= ask(one, self._schema, raise_by_row, validated=True, used=self._used)
-        return self._known[row]
 
 
 def first_of(text: JsonText, count: int) -> Iterator[object]:

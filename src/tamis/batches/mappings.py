@@ -14,15 +14,16 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from tamis.batches.asking import Raw, Refuse, ask, raise_by_row
+from tamis.batches.asking import Raw, Refuse, ask
 from tamis.batches.batch import Batch, batch_of_events
 from tamis.batches.columns import Accepted, Columns
 from tamis.batches.plans import PlanOf, plan_for
 from tamis.batches.token_columns import Stretch, add_stretches, gather, token_room
+from tamis.batches.whole import ReadWhenAsked
 from tamis.kernels.batches.marshalled import BROKEN, MOST_CONTAINERS, Refs, Trail, read_marshalled
 from tamis.kernels.batches.tokens import CAREFUL, REAL, SOUND, STRING, TRUTH, WHOLE
 from tamis.kernels.batches.words import PADDING
-from tamis.model import Event, Schema
+from tamis.model import Schema
 from tamis.model.names import MAX_DEPTH, Used
 
 __all__ = ["batch_of_mappings"]
@@ -50,7 +51,7 @@ def batch_of_mappings(events: Sequence[Raw], schema: Schema, refuse: Refuse, use
         rows = np.flatnonzero(~good).tolist()
         return dict(ask(((row, events[row]) for row in rows), schema, refuse, used=used))
 
-    return columns.batch(asked, lambda known: _Whole(events, schema, used, known))
+    return columns.batch(asked, lambda known: ReadWhenAsked(events.__getitem__, schema, used, known))
 
 
 def _read(events: list[Raw], plan: PlanOf) -> tuple[Bytes, Stretch]:
@@ -107,19 +108,3 @@ def _knows_marshal() -> bool:
     for n in range(3):
         expected |= {("n", n): [n], ("name", n): [f"é{n}"], ("in.r", n): [n / 2, n > 1], ("in.long", n): [-(3**36)]}
     return said == expected and bool((states == SOUND).all())
-
-
-class _Whole:
-    """Events that were accepted; each is read when it is asked for."""
-
-    def __init__(self, events: Sequence[Raw], schema: Schema, used: Used | None, known: Accepted) -> None:
-        self._events = events
-        self._schema = schema
-        self._used = used
-        self._known = known
-
-    def __getitem__(self, row: int) -> Event:
-        if row not in self._known:
-            one = [(row, self._events[row])]
-            self._known |= ask(one, self._schema, raise_by_row, validated=True, used=self._used)
-        return self._known[row]
