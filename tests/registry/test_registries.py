@@ -65,7 +65,7 @@ def test_a_batch_of_arrow_may_be_asked_in_part(registry: Registry) -> None:
 def test_columns_are_pairs(registry: Registry) -> None:
     ids, texts = pa.array(["ann", "new", "ann"], pa.large_string()), pa.array(["a > 1", "a < 1", "a > 2"])
 
-    assert registry.subscribe_columns(ids, texts) == (2, 1, ())
+    assert registry.subscribe_columns(ids, texts) == (2, 1, (), ())
     assert registry.items() == [*PAIRS[1:], ("new", "a < 1"), ("ann", "a > 2")]
     with pytest.raises(LanguageError, match=r"subscription 1 \(row 1\)"):
         registry.subscribe_columns(pa.array([0, 1]), pa.array(["a > 1", "a >"]))

@@ -3,12 +3,13 @@
 expression := conjunct ('or' conjunct)*
 conjunct   := negated ('and' negated)*
 negated    := 'not' negated | '(' expression ')' | test
-test       := attribute ( comparison operand
-                        | 'not'? 'in' '(' operand (',' operand)* ')'
+test       := attribute ( comparison operand folded?
+                        | 'not'? 'in' '(' operand (',' operand)* ')' folded?
                         | 'not'? 'between' operand 'and' operand
-                        | 'not'? worded operand
+                        | 'not'? worded operand folded?
                         | 'is' 'not'? ('missing' | 'present') )
-worded     := 'contains' | 'starts' 'with' | 'ends' 'with'
+worded     := 'contains' | 'starts' 'with' | 'ends' 'with' | 'includes' | 'like' | 'ilike'
+folded     := 'ignoring' 'case'
 attribute  := word | "name" | `name` | '@' (word | "name" | `name`)
 operand    := number | 'string' | 'true' | 'false' | 'timestamp' 'string' | word | attribute
 """
@@ -33,10 +34,14 @@ _WORDED = {
     for operator, row in OPERATORS.items()
     if operator.value[0].isalpha()
     and not row.negated
+    and not row.folded
     and row.shape is not Shape.PRESENCE
     and operator is not Operator.IN
 }
 """Operators that are words with one constant behind them. They are told by their place: `ends < 5` is an attribute."""
+
+_SHORT = {"ilike": Operator.LIKE}
+"""What ignores case by itself, as SQL says it."""
 
 _HINTS = ("in", "between", "is missing", "is present", "not in", *map(" ".join, _WORDED))
 
@@ -58,6 +63,8 @@ class Test:
     operator: Operator
     operands: tuple[Operand, ...]
     column: int
+    folding: int | None = None
+    """The column of `ignoring case`, if it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +156,7 @@ class _Parser:
         column = self.token.column
         attribute = self.attribute("an attribute, 'not' or '('")
         if operator := self.take("operator"):
-            return Test(attribute, Operator(operator.text), (self.operand(),), column)
+            return Test(attribute, Operator(operator.text), (self.operand(),), column, self.ignoring_case())
         if self.take("keyword", "is"):
             return self.presence(attribute, column)
         negative = self.take("keyword", "not") is not None
@@ -188,12 +195,16 @@ class _Parser:
 
     def worded(self, attribute: str, column: int, negative: bool) -> Syntax:
         if self.take("keyword", "in"):
-            return Test(attribute, Operator.IN, self.list(), column)
+            return Test(attribute, Operator.IN, self.list(), column, self.ignoring_case())
         for words, operator in _WORDED.items():
             if self.take_word(words[0]):
                 for word in words[1:]:
                     self.need("keyword", word, repr(word))
-                return Test(attribute, operator, (self.operand(),), column)
+                return Test(attribute, operator, (self.operand(),), column, self.ignoring_case())
+        here = self.token.column
+        for short, folded in _SHORT.items():
+            if self.take_word(short):
+                return Test(attribute, folded, (self.operand(),), column, self.ignoring_case() or here)
         if self.take("keyword", "between"):
             low = self.operand()
             self.need("keyword", "and", "'and' and the upper bound")
@@ -210,6 +221,14 @@ class _Parser:
         taken = token.kind in ("keyword", "word") and token.text.lower() == word
         self.at += taken
         return taken
+
+    def ignoring_case(self) -> int | None:
+        column = self.token.column
+        if self.token.kind != "word" or not self.take_word("ignoring"):
+            return None
+        if not self.take_word("case"):
+            raise self.fail("'case'")
+        return column
 
     def list(self) -> tuple[Operand, ...]:
         self.need("mark", "(", "'(' and a list of constants")

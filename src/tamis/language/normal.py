@@ -153,16 +153,43 @@ def _merge(attribute: str, predicates: list[Predicate], schema: Schema, linked: 
 
 
 def _merge_sets(attribute: str, predicates: list[Predicate], merged: list[Predicate]) -> list[Predicate] | None:
-    """`contains` and `not contains`, less what the one bound value already settles."""
-    within = {value for one in predicates if one.operator is _O.CONTAINS for value in one.constants}
-    outside = {value for one in predicates if one.operator is _O.LACKS for value in one.constants}
-    bound = {value for one in merged if one.operator in (_O.EQ, _O.IN) for value in one.constants}
+    """What is said of the set of values, less what the one bound value already settles."""
+    found: list[Predicate] = []
+    for words in _SETS:
+        some = _merge_contains(attribute, predicates, merged, words)
+        if some is NEVER:
+            return NEVER
+        found += some
+    return found
+
+
+class _Words(NamedTuple):
+    """The operators that speak of the same values: of the set, and of the one."""
+
+    contains: Operator
+    lacks: Operator
+    one: tuple[Operator, Operator]
+
+
+_SETS = (
+    _Words(_O.CONTAINS, _O.LACKS, (_O.EQ, _O.IN)),
+    _Words(_O.FOLDED_CONTAINS, _O.FOLDED_LACKS, (_O.FOLDED_EQ, _O.FOLDED_IN)),
+)
+
+
+def _merge_contains(
+    attribute: str, predicates: list[Predicate], merged: list[Predicate], words: _Words
+) -> list[Predicate] | None:
+    """`contains` and `not contains`, in whatever case or not."""
+    within = {value for one in predicates if one.operator is words.contains for value in one.constants}
+    outside = {value for one in predicates if one.operator is words.lacks for value in one.constants}
+    bound = {value for one in merged if one.operator in words.one for value in one.constants}
     if within & outside or (bound and bound <= outside):
         return NEVER
     if len(bound) == 1:
         within -= bound
-    kept = [Predicate(attribute, _O.CONTAINS, value) for value in within]
-    return kept + [Predicate(attribute, _O.LACKS, value) for value in outside]
+    kept = [Predicate(attribute, words.contains, value) for value in within]
+    return kept + [Predicate(attribute, words.lacks, value) for value in outside]
 
 
 def _key(predicate: Predicate) -> tuple[object, ...]:

@@ -21,6 +21,8 @@ from tamis.errors import LimitError
 from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
 from tamis.model import COMPARISONS, OPERATORS, Conjunction, Event, Predicate, Reference, Schema, Value, compare
 from tamis.model.operators import Shape
+from tamis.model.predicates import folded
+from tamis.model.values import Kind
 
 __all__ = ["MAX_BINDINGS", "Naive", "conjunction_holds", "connected", "find_binding"]
 
@@ -87,8 +89,12 @@ def _set_holds(predicate: Predicate, event: Event, work: Work) -> bool:
         case Shape.PRESENCE:
             return bool(values) is not row.negated
         case Shape.POINTS:
+            if row.folded:
+                values = tuple(folded(value) if value.kind is Kind.STRING else value for value in values)
             return bool(values) and (predicate.operand in values) is not row.negated
-        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PREFIX | Shape.SUFFIX:
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PREFIX:
+            raise AssertionError(f"{predicate.operator.value!r} is about one value, not about the set")
+        case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN:
             raise AssertionError(f"{predicate.operator.value!r} is about one value, not about the set")
         case never:
             assert_never(never)

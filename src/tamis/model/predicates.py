@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
 from tamis.model.domains import Domain
-from tamis.model.operators import COMPLEMENT, OPERATORS, Operator
+from tamis.model.operators import COMPARISONS, COMPLEMENT, OPERATORS, Operator, Row, Shape
+from tamis.model.patterns import pattern
 from tamis.model.values import Kind, Value
 
-__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare"]
-
-_O = Operator
+__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare", "folded"]
 
 
 class Reference(NamedTuple):
@@ -82,29 +81,42 @@ _Meaning = Callable[[Domain, Value, tuple[Value, ...]], bool]
 
 def _meaning(operator: Operator) -> _Meaning:
     """What a comparison says of a value and constants of one kind."""
-    match operator:
-        case _O.EQ | _O.IN:
-            return lambda domain, value, constants: value in constants
-        case _O.NE | _O.NOT_IN:
-            return lambda domain, value, constants: value not in constants
-        case _O.STARTS:
-            return lambda domain, value, constants: _text(value).startswith(_text(constants[0]))
-        case _O.NOT_STARTS:
-            return lambda domain, value, constants: not _text(value).startswith(_text(constants[0]))
-        case _O.ENDS:
-            return lambda domain, value, constants: _text(value).endswith(_text(constants[0]))
-        case _O.NOT_ENDS:
-            return lambda domain, value, constants: not _text(value).endswith(_text(constants[0]))
-        case _O.LT | _O.LE | _O.GT | _O.GE | _O.NOT_LT | _O.NOT_LE | _O.NOT_GT | _O.NOT_GE:
-            return _order(operator)
-        case _O.CONTAINS | _O.LACKS | _O.PRESENT | _O.MISSING:
+    row = OPERATORS[operator]
+    match row.shape:
+        case _ if operator not in COMPARISONS:
             return _about_the_set
-        case _:
-            assert_never(operator)
+        case Shape.POINTS:
+            return _said(row, lambda domain, value, constants: value in constants)
+        case Shape.PREFIX:
+            return _said(row, lambda domain, value, constants: _text(value).startswith(_text(constants[0])))
+        case Shape.SUFFIX:
+            return _said(row, lambda domain, value, constants: _text(value).endswith(_text(constants[0])))
+        case Shape.SUBSTRING:
+            return _said(row, lambda domain, value, constants: _text(constants[0]) in _text(value))
+        case Shape.PATTERN:
+            return _said(row, lambda domain, value, constants: pattern(_text(constants[0])).fits(_text(value)))
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
+            return _order(operator)
+        case Shape.PRESENCE:
+            return _about_the_set
+        case never:
+            assert_never(never)
+
+
+def _said(row: Row, holds: _Meaning) -> _Meaning:
+    """The meaning of a shape as an operator says it: perhaps of the folded value, perhaps negated."""
+    if row.folded:
+        return lambda domain, value, constants: holds(domain, folded(value), constants) is not row.negated
+    return (lambda domain, value, constants: not holds(domain, value, constants)) if row.negated else holds
+
+
+def folded(value: Value) -> Value:
+    """The text as it is compared when case is ignored: Unicode's default case folding, and nothing else."""
+    return Value(Kind.STRING, _text(value).casefold())
 
 
 def _text(value: Value) -> str:
-    assert value.kind is Kind.STRING, "the parser lets only text be asked how it begins and ends"
+    assert value.kind is Kind.STRING, "the parser lets only text be asked what stands in it"
     return str(value.data)
 
 

@@ -22,7 +22,7 @@ from tamis.model import Conjunction, Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
-from tamis.registry.receipts import Receipt, parse_row, parse_text
+from tamis.registry.receipts import Receipt, notes_on, parse_row, parse_text
 from tamis.store.saved import Saved, write_saved
 
 __all__ = ["PlainRegistry"]
@@ -77,7 +77,10 @@ class PlainRegistry:
             entries = [(one.key, one.conjunctions) for one in held.values()]
             self._change(entries, replaced, partial(self._exchange, held, replaced, keys.stop))
         never = tuple(id for id, one in held.items() if not one.conjunctions)
-        return Receipt(len(held), len(replaced), never)
+        notes = notes_on(
+            predicate for one in held.values() for conjunction in one.conjunctions for predicate in conjunction
+        )
+        return Receipt(len(held), len(replaced), never, notes)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._lock.writing():

@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tamis.errors import LanguageError, LimitError
-from tamis.language import parse
-from tamis.model import Conjunction, Schema, SubscriptionId
+from tamis.language import parse, print_predicate
+from tamis.matchers.parts.text_tests import as_test, literals
+from tamis.model import OPERATORS, Conjunction, Predicate, Reference, Schema, SubscriptionId
+from tamis.model.operators import Shape
 from tamis.model.values import show_raw
 
-__all__ = ["Receipt", "at_row", "parse_row", "parse_text"]
+__all__ = ["Receipt", "at_row", "notes_on", "parse_row", "parse_text"]
 
 
 class Receipt(NamedTuple):
-    """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself."""
+    """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself; `notes` are sentences about
+    what was taken and may cost more, or mean something else, than its subscriber thinks."""
 
     subscribed: int
     replaced: int
     never_matching: tuple[SubscriptionId, ...]
+    notes: tuple[str, ...] = ()
+
+
+def notes_on(predicates: Iterable[Predicate]) -> tuple[str, ...]:
+    """How far the index goes where it does not go all the way: a sentence for each sort, with an example."""
+    found: dict[str, set[str]] = {}
+    for predicate in predicates:
+        how = _how_far(predicate)
+        if how is not None:
+            found.setdefault(how, set()).add(print_predicate(predicate))
+    return tuple(sorted(_sentence(how, texts) for how, texts in found.items()))
+
+
+def _sentence(how: str, texts: set[str]) -> str:
+    others = f" and {len(texts) - 1:,} like it" if len(texts) > 1 else ""
+    return f"{min(texts)}{others}: {how}"
+
+
+def _how_far(predicate: Predicate) -> str | None:
+    row = OPERATORS[predicate.operator]
+    if isinstance(predicate.operand, Reference) or row.shape is not Shape.PATTERN:
+        return None
+    test, _ = as_test(predicate)
+    if not literals(test)[0]:
+        return "it has no literal to be found by and is tried on every value"
+    return "it is found by its rarest literal, then tried on the values that have it"
 
 
 def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:

@@ -31,7 +31,7 @@ def _guess(operator: Operator) -> float:
     match row.shape:
         case Shape.POINTS:
             return 0.9 if row.negated else 0.01 if operator is Operator.EQ else 0.05
-        case Shape.PREFIX | Shape.SUFFIX:
+        case Shape.PREFIX | Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN:
             return 0.9 if row.negated else 0.1
         case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
             return 0.5

@@ -25,7 +25,7 @@ from tamis.batches.batch import Column
 from tamis.model import Conjunction, Domain, Finite, Kind, Operator, Predicate, Schema
 from tamis.model.regions import ALL, Cut, Interval, has_truth, meet_all, point, region
 from tamis.segments.compile.finite_codes import FiniteCodes
-from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, truth_slot
+from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, members_of, truth_slot
 
 __all__ = ["Bound", "Piece", "PieceKind", "Pieces"]
 
@@ -88,10 +88,7 @@ class Pieces:
         told: Counter[Slot] = Counter()
         for predicate in conjunction:
             if has_truth(predicate):
-                column = truth_slot(predicate)
-                members = self._truths[column]
-                code = members.setdefault(predicate, FIRST_TRUTH + len(members))
-                self._one(number, column._replace(nth=told[column]), PieceKind.CODES, point(code))
+                column = self._truth(number, predicate, told)
                 told[column] += 1
             elif predicate.operator is _O.CONTAINS:
                 contained[predicate.attribute] += 1
@@ -104,6 +101,16 @@ class Pieces:
                 self._lacks(number, predicates)
             else:
                 self._constraint(number, Slot(name), predicates)
+
+    def _truth(self, number: int, predicate: Predicate, told: Counter[Slot]) -> Slot:
+        """One of the members that the predicate comes to; the value is their column."""
+        members = members_of(predicate)
+        column = truth_slot(members[0])
+        known = self._truths[column]
+        for member in members:
+            code = known.setdefault(member, FIRST_TRUTH + len(known))
+            self._one(number, column._replace(nth=told[column]), PieceKind.CODES, point(code))
+        return column
 
     def _constraint(self, number: int, slot: Slot, predicates: list[Predicate]) -> None:
         first = predicates[0].operator
