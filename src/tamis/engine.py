@@ -26,13 +26,16 @@ from tamis.batches.batch import Batch
 from tamis.batches.edge import read_batch, read_events
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
+from tamis.language.door import check_new
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches
 from tamis.model import Event, Kind, Schema, SubscriptionId
 from tamis.model.domains import hint
 from tamis.model.values import show_raw
+from tamis.registry.attributes import attribute_names
 from tamis.registry.explaining import Explanation, explain
-from tamis.registry.given import Given, checked_id, pairs_of, plain_columns
+from tamis.registry.given import Given, check_columns, checked_id, new_pairs, pairs_of, plain_columns
+from tamis.registry.near_names import NearNames
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
@@ -68,6 +71,7 @@ class Engine:
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned: dict[str, set[Kind]] = {}
+        self._near: NearNames | None = None
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -80,17 +84,35 @@ class Engine:
 
     def subscribe(self, id: SubscriptionId, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
-        return self._registry.subscribe(checked_id(id), expression)
+        id = checked_id(id)
+        check_new(expression, self.schema)
+        names = self._names()
+        receipt = self._registry.subscribe(id, expression)
+        if names is None:
+            return receipt
+        return _noted(receipt, names.notes(expression, partial(attribute_names, expression, self.schema)))
 
     def subscribe_many(self, subscriptions: Given) -> Receipt:
         """Pairs, or an Arrow table with columns `id` and `expression`: all of them or, on an error, none.
 
         An id that comes twice has its last expression. The error says which subscription is wrong.
         """
-        columns = plain_columns(subscriptions)
+        columns, names = plain_columns(subscriptions), self._names()
         if columns is not None:
-            return self._registry.subscribe_columns(*columns)
-        return self._registry.subscribe_many(pairs_of(subscriptions))
+            check_columns(*columns, self.schema)
+            receipt = self._registry.subscribe_columns(*columns)
+        else:
+            receipt = self._registry.subscribe_many(new_pairs(pairs_of(subscriptions), self.schema))
+        return receipt if names is None else _noted(receipt, names.meet(self._registry.attributes()))
+
+    def _names(self) -> NearNames | None:
+        """The attributes known so far, where nobody declares them."""
+        if not self.schema.open:
+            return None
+        if self._near is None:
+            self._near = NearNames([*self.schema.names(), *self._registry.attributes()])
+        self._near.meet(list(self._learned))
+        return self._near
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
@@ -247,7 +269,7 @@ class Engine:
             with cls._open_folder(path, schema, False, verify, {}) as engine:
                 kept = Saved(engine.schema, algorithm, engine._registry.items())
         engine = cls(kept.schema, **options)
-        engine.subscribe_many(kept.subscriptions)
+        engine._registry.subscribe_many(kept.subscriptions)  # past the door: what was right once keeps its reading
         return engine
 
     @classmethod
@@ -291,6 +313,10 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Regist
         if options.get(name) is not None:
             _check_option(name, options[name], kind)
     return SegmentRegistry(schema, **options)
+
+
+def _noted(receipt: Receipt, notes: list[str]) -> Receipt:
+    return receipt._replace(notes=(*receipt.notes, *notes)) if notes else receipt
 
 
 def _check_algorithm(algorithm: object) -> None:

@@ -7,9 +7,10 @@ test       := attribute ( comparison operand folded?
                         | 'not'? 'in' '(' operand (',' operand)* ')' folded?
                         | 'not'? 'between' operand 'and' operand
                         | 'not'? worded operand folded?
-                        | 'is' 'not'? ('missing' | 'present') )
+                        | 'is' 'not'? ('missing' | 'present' | 'null') | 'is' ('true' | 'false') )
 worded     := 'contains' | 'starts' 'with' | 'ends' 'with' | 'includes' | 'like' | 'ilike'
 folded     := 'ignoring' 'case'
+and, or    := also '&&' and '||'; a ';' at the end is passed over
 attribute  := word | "name" | `name` | '@' (word | "name" | `name`)
 operand    := number | 'string' | 'true' | 'false' | 'timestamp' 'string' | word | attribute
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tamis.errors import LanguageError, LimitError
+from tamis.language.foreign import hint_at_attribute, hint_at_operator, hint_behind_operand
 from tamis.language.tokens import Token, tokenize
 from tamis.model import OPERATORS, Operator
 from tamis.model.domains import hint
@@ -115,14 +117,18 @@ class _Parser:
         if not self.take(kind, text):
             raise self.fail(expected)
 
-    def too_many_words(self) -> str:
+    def behind_operand(self) -> str:
+        before = self.tokens[self.at - 1]
+        foreign = hint_behind_operand(before.text, self.token.text) if before.kind == "word" else ""
         plain = ("word", "number")
-        several = self.token.kind in plain and self.tokens[self.at - 1].kind in plain
+        if foreign:
+            return foreign
+        several = self.token.kind in plain and before.kind in plain
         return "; a date or a constant of several words goes in single quotes" if several else ""
 
     def expect_end(self) -> None:
         if self.token.kind != "end":
-            raise self.fail("'and', 'or' or the end", self.too_many_words())
+            raise self.fail("'and', 'or' or the end", self.behind_operand())
 
     def expression(self, depth: int) -> Syntax:
         parts = [self.conjunct(depth)]
@@ -148,7 +154,7 @@ class _Parser:
         if self.take("mark", "("):
             inner = self.expression(depth + 1)
             if not self.take("mark", ")"):
-                raise self.fail("')', 'and' or 'or'", self.too_many_words())
+                raise self.fail("')', 'and' or 'or'", self.behind_operand())
             return inner
         return self.test()
 
@@ -159,6 +165,10 @@ class _Parser:
             return Test(attribute, Operator(operator.text), (self.operand(),), column, self.ignoring_case())
         if self.take("keyword", "is"):
             return self.presence(attribute, column)
+        if self.token.kind in ("word", "name") and (foreign := hint_at_attribute(attribute, self.token.text)):
+            raise LanguageError(
+                f"expected an operator behind {attribute!r}, found {self.token.show()}{foreign}", column, self.text
+            )
         negative = self.take("keyword", "not") is not None
         test = self.worded(attribute, column, negative)
         return Not(test) if negative else test
@@ -186,12 +196,20 @@ class _Parser:
 
     def presence(self, attribute: str, column: int) -> Syntax:
         negative = self.take("keyword", "not") is not None
-        word = self.take("keyword", "missing", "present")
+        truth = None if negative else self.take("keyword", "true", "false")
+        if truth is not None:
+            return Test(attribute, Operator.EQ, (Operand("boolean", truth.text, truth.column),), column)
+        word = self.take("keyword", "missing", "present") or self.take_null()
         if word is None:
-            null = self.token.text.lower() in ("null", "none")
-            raise self.fail("'missing' or 'present'", "; null is spelt 'missing'" if null else "")
-        missing = (word.text == "missing") is not negative
+            other = {"true": "; write = false", "false": "; write = true"}.get(self.token.text, "")
+            raise self.fail("'missing' or 'present'", other)
+        missing = (word.text != "present") is not negative
         return Test(attribute, Operator.MISSING if missing else Operator.PRESENT, (), column)
+
+    def take_null(self) -> Token | None:
+        """`is null` is how SQL says `is missing`."""
+        null = self.token.kind == "word" and self.token.text.lower() == "null"
+        return self.take("word") if null else None
 
     def worded(self, attribute: str, column: int, negative: bool) -> Syntax:
         if self.take("keyword", "in"):
@@ -211,7 +229,8 @@ class _Parser:
             high = self.operand()
             bounds = Test(attribute, Operator.GE, (low,), column), Test(attribute, Operator.LE, (high,), column)
             return Group(True, bounds)
-        near = hint(self.token.text, _HINTS) if self.token.kind == "word" else ""
+        foreign = "" if negative or self.token.kind == "string" else hint_at_operator(self.token.text, attribute)
+        near = foreign or (hint(self.token.text, _HINTS) if self.token.kind == "word" else "")
         after_not = ", ".join(map(repr, ("in", "between", *map(" ".join, _WORDED))))
         raise self.fail(" or ".join(after_not.rsplit(", ", 1)) if negative else "an operator", near)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tamis.model import Conjunction, Kind, Reference
+from tamis.language import parse
+from tamis.model import Conjunction, Kind, Reference, Schema
 
-__all__ = ["Attributes", "attributes_of"]
+__all__ = ["Attributes", "attribute_names", "attributes_of"]
 
 Attributes = dict[str, set[Kind]]
 """Names, and the kinds of values each is compared with."""
@@ -18,3 +19,10 @@ def attributes_of(conjunctions: Iterable[Conjunction], found: Attributes) -> Non
         found.setdefault(predicate.attribute, set()).update(constant.kind for constant in predicate.constants)
         if isinstance(predicate.operand, Reference):
             found.setdefault(predicate.operand.attribute, set())
+
+
+def attribute_names(text: str, schema: Schema) -> list[str]:
+    """The attributes that an expression names."""
+    found: Attributes = {}
+    attributes_of(parse(text, schema), found)
+    return list(found)

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tamis.errors import OptionError
-from tamis.model import SubscriptionId
+from tamis.errors import LanguageError, LimitError, OptionError
+from tamis.language.door import SUSPECT, check_new
+from tamis.model import Schema, SubscriptionId
 from tamis.model.values import ValueRefused, is_text, show_raw
+from tamis.registry.receipts import at_row
 
-__all__ = ["Given", "checked_id", "pairs_of", "plain_columns"]
+__all__ = ["Given", "check_columns", "checked_id", "new_pairs", "pairs_of", "plain_columns"]
 
 Given: TypeAlias = Iterable[tuple[SubscriptionId, str]] | pa.Table | pa.RecordBatch
 
@@ -38,6 +41,27 @@ def pairs_of(given: Given) -> Iterator[tuple[SubscriptionId, str]]:
         except OptionError as error:
             raise OptionError(f"row {row}: {error}") from None
         yield id, pair[1]
+
+
+def new_pairs(pairs: Iterable[tuple[SubscriptionId, str]], schema: Schema) -> Iterator[tuple[SubscriptionId, str]]:
+    """The same, without what only stored subscriptions may say: an error tells which says it."""
+    for row, (id, text) in enumerate(pairs):
+        _check_row(row, id, text, schema)
+        yield id, text
+
+
+def check_columns(ids: pa.Array, texts: pa.Array, schema: Schema) -> None:
+    """The same for columns."""
+    suspect = pc.match_substring_regex(texts, SUSPECT.pattern, ignore_case=True)
+    for row in pc.indices_nonzero(suspect).to_pylist() if pc.any(suspect).as_py() else ():
+        _check_row(row, ids[row].as_py(), texts[row].as_py(), schema)
+
+
+def _check_row(row: int, id: SubscriptionId, text: str, schema: Schema) -> None:
+    try:
+        check_new(text, schema)
+    except (LanguageError, LimitError) as error:
+        raise at_row(row, id, error) from None
 
 
 def _rows(table: pa.Table | pa.RecordBatch) -> Iterable[Any]:

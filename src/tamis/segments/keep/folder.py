@@ -30,6 +30,7 @@ import numpy as np
 import xxhash
 
 from tamis.errors import SchemaError, SegmentError
+from tamis.language.door import LANGUAGE_VERSION
 from tamis.model import Schema, SubscriptionId
 from tamis.registry.finishing import finish
 from tamis.segments.compile.statistics import Statistics
@@ -149,6 +150,9 @@ class Folder:
             if found["format"] != _FORMAT:
                 reason = f"expected format {_FORMAT}, found {found['format']}; a newer Tamis may have written it"
                 raise SegmentError(reason, str(path))
+            if found.get("language", 1) > LANGUAGE_VERSION:
+                reason = f"expected version {LANGUAGE_VERSION} of the language at most, found {found['language']}"
+                raise SegmentError(f"{reason}; a newer Tamis may have written it", str(path))
             if found.pop("sum") != _sum_of(found):
                 raise SegmentError("the checksum does not fit: the file is damaged", str(path))
             self._number = int(found["number"])
@@ -161,6 +165,7 @@ class Folder:
 
     def _write_current(self, number: int, listed: list[_Listed], statistics: Statistics | None) -> None:
         found = {"format": _FORMAT, "number": number, "schema": self.schema.dumps(), "segments": listed}
+        found["language"] = LANGUAGE_VERSION
         found |= {"statistics": statistics.to_json()} if statistics is not None else {}
         text = json.dumps(found | {"sum": _sum_of(found)}, ensure_ascii=False)
         write_atomically(self.path / "current.json", [text.encode()])

@@ -28,7 +28,7 @@ from tamis.kernels.segments.blocks import Blocks
 from tamis.kernels.segments.clusters import Clusters
 from tamis.kernels.segments.rows import Places
 from tamis.language import parse, print_predicate
-from tamis.model import Finite, Kind, Schema
+from tamis.model import Finite, Kind, Operator, Predicate, Reference, Schema
 from tamis.segments.compile.codes import AttributeCodes, Dictionary
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.layout import Home, Layout
@@ -41,6 +41,8 @@ __all__ = ["fingerprint", "open_segment", "save_segment", "sums_of"]
 
 _MAGIC = b"TAMSEG\0"
 _VERSION = 3
+_LINKS_ONLY = 2
+"""An older version that can still be read: links were the only truths it had."""
 _PREFIX_BYTES = 32
 _ALIGN = 64
 
@@ -162,7 +164,7 @@ def sums_of(path: Path) -> str:
             prefix = file.read(_PREFIX_BYTES)
     except OSError as error:
         raise SegmentError(f"expected a segment: {why(error)}", str(path)) from None
-    if prefix.startswith(_MAGIC) and prefix[7:8] != bytes([_VERSION]):
+    if prefix.startswith(_MAGIC) and prefix[7:8] not in (bytes([_VERSION]), bytes([_LINKS_ONLY])):
         raise _of_another(prefix[7], str(path))
     return prefix[16:].hex()
 
@@ -178,7 +180,7 @@ def _read_header(
     prefix = content[:_PREFIX_BYTES].tobytes()
     if len(prefix) < _PREFIX_BYTES or not prefix.startswith(_MAGIC):
         raise SegmentError("expected a segment, found another kind of file", path)
-    if prefix[7] != _VERSION:
+    if prefix[7] not in (_VERSION, _LINKS_ONLY):
         raise _of_another(prefix[7], path)
     length = int.from_bytes(prefix[8:16], "little")
     text = content[_PREFIX_BYTES : _PREFIX_BYTES + min(length, len(content))].tobytes()
@@ -190,7 +192,13 @@ def _read_header(
         raise SegmentError(f"expected {header['bytes']:,} bytes of arrays, found {len(body):,}: cut short?", path)
     if verify and xxhash.xxh3_64_digest(body.data) != prefix[24:32]:
         raise SegmentError("the checksum does not fit the arrays: the file is damaged", path)
+    if prefix[7] == _LINKS_ONLY and "links" in header:
+        header["truths"] = [[print_predicate(_link(*link))] for link in header.pop("links")]
     return header, body
+
+
+def _link(attribute: str, _: int, operator: str, other: str) -> Predicate:
+    return Predicate(attribute, Operator(operator), Reference(other))
 
 
 def _arrays(header: dict[str, Any], body: npt.NDArray[np.uint8], path: str) -> dict[str, Array]:
