@@ -271,7 +271,10 @@ def make_expression(dice: Dice, schema: Schema) -> str:
 
 
 def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> str:
-    if leaves == 1:
+    if leaves > 1 and dice.chance(8):
+        members = [_combined(dice, schema, focus, 1 + dice.roll(2)) for _ in range(leaves)]
+        text = f"at least {1 + dice.roll(leaves)} of ({', '.join(members)})"
+    elif leaves == 1:
         text = make_test(dice, schema, dice.one(focus))
     else:
         left = 1 + dice.roll(leaves - 1)

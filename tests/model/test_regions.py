@@ -108,19 +108,20 @@ def test_every_operator_has_its_row() -> None:
     assert set(OPERATORS) == set(Operator)
 
 
-def test_six_operators_are_about_the_set_of_values() -> None:
+def test_seven_operators_are_about_the_set_of_values_or_the_event() -> None:
     o = Operator
 
     # Another one is for `language/normal.py`, `compile/constraints.py` and `parts/front.py` to know.
     assert frozenset(Operator) - COMPARISONS == {
-        *(o.CONTAINS, o.LACKS, o.FOLDED_CONTAINS, o.FOLDED_LACKS, o.PRESENT, o.MISSING)
+        *(o.CONTAINS, o.LACKS, o.FOLDED_CONTAINS, o.FOLDED_LACKS, o.PRESENT, o.MISSING, o.AT_LEAST)
     }
 
 
 def test_not_twice_is_nothing() -> None:
     assert all(COMPLEMENT[COMPLEMENT[operator]] is operator for operator in Operator)
     assert all(OPERATORS[COMPLEMENT[one]].shape is row.shape for one, row in OPERATORS.items())
-    assert all(OPERATORS[COMPLEMENT[one]].negated is not row.negated for one, row in OPERATORS.items())
+    turned = [one for one, row in OPERATORS.items() if OPERATORS[COMPLEMENT[one]].negated is not row.negated]
+    assert set(Operator) - set(turned) == {Operator.AT_LEAST}  # `not` turns its members
 
 
 def test_mirroring_twice_is_nothing_and_operators_without_relations_have_no_mirror() -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from tamis.errors import LanguageError
 from tamis.language.foreign import NULLS
-from tamis.language.grammar import Group, Not, Operand, Syntax, Test, parse_syntax
+from tamis.language.grammar import AtLeast, Group, Not, Operand, Syntax, Test, parse_syntax
 from tamis.model import Finite, Schema
 
 __all__ = ["LANGUAGE_VERSION", "SUSPECT", "check_new"]
@@ -60,7 +60,7 @@ def _operands(tree: Syntax) -> Iterator[tuple[Test, Operand]]:
     match tree:
         case Not():
             yield from _operands(tree.part)
-        case Group():
+        case Group() | AtLeast():
             for part in tree.parts:
                 yield from _operands(part)
         case Test():

@@ -2,7 +2,7 @@
 
 expression := conjunct ('or' conjunct)*
 conjunct   := negated ('and' negated)*
-negated    := 'not' negated | '(' expression ')' | test
+negated    := 'not' negated | '(' expression ')' | 'at' 'least' number 'of' '(' expression (',' expression)* ')' | test
 test       := attribute ( comparison operand folded?
                         | 'not'? 'in' '(' operand (',' operand)* ')' folded?
                         | 'not'? 'between' operand 'and' operand
@@ -26,7 +26,7 @@ from tamis.model import OPERATORS, Operator
 from tamis.model.domains import hint
 from tamis.model.operators import Shape
 
-__all__ = ["MAX_DEPTH", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
+__all__ = ["MAX_DEPTH", "MAX_MEMBERS", "AtLeast", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
 
 MAX_DEPTH = 64
 """Parentheses and `not` inside one another."""
@@ -37,7 +37,7 @@ _WORDED = {
     if operator.value[0].isalpha()
     and not row.negated
     and not row.folded
-    and row.shape is not Shape.PRESENCE
+    and row.shape not in (Shape.PRESENCE, Shape.COUNT)
     and operator is not Operator.IN
 }
 """Operators that are words with one constant behind them. They are told by their place: `ends < 5` is an attribute."""
@@ -82,7 +82,18 @@ class Group:
     parts: tuple[Syntax, ...]
 
 
-Syntax = Test | Not | Group
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """So many of the parts."""
+
+    least: int
+    parts: tuple[Syntax, ...]
+
+
+Syntax = Test | Not | Group | AtLeast
+
+MAX_MEMBERS = 100
+"""Expressions of which `at least` counts those that hold."""
 
 
 def parse_syntax(text: str) -> Syntax:
@@ -156,7 +167,34 @@ class _Parser:
             if not self.take("mark", ")"):
                 raise self.fail("')', 'and' or 'or'", self.behind_operand())
             return inner
+        following = self.tokens[self.at + 1].text.lower() if self.token.kind == "word" else ""
+        if self.token.text.lower() == "at" and following == "least":
+            return self.at_least(depth)
         return self.test()
+
+    def at_least(self, depth: int) -> Syntax:
+        self.at += 2
+        token = self.take("number")
+        if token is None or not token.text.isdecimal():
+            self.at -= token is not None
+            raise self.fail("a whole number")
+        if not self.take_word("of"):
+            raise self.fail("'of'")
+        self.need("mark", "(", "'(' and a list of expressions")
+        parts = [self.expression(depth + 1)]
+        while self.take("mark", ","):
+            parts.append(self.expression(depth + 1))
+        if not self.take("mark", ")"):
+            raise self.fail("',', ')', 'and' or 'or'", self.behind_operand())
+        if len(parts) > MAX_MEMBERS:
+            message = (
+                f"column {token.column}: expected 'at least' of at most {MAX_MEMBERS} expressions, found {len(parts)}"
+            )
+            raise LimitError(message, MAX_MEMBERS, len(parts))
+        if not 1 <= int(token.text) <= len(parts):
+            message = f"expected a number from 1 to {len(parts)}, as many as are listed, found {token.text}"
+            raise LanguageError(message, token.column, self.text)
+        return AtLeast(int(token.text), tuple(parts))
 
     def test(self) -> Syntax:
         column = self.token.column

@@ -15,11 +15,13 @@ from math import prod
 from typing import NamedTuple
 
 from tamis.errors import LimitError
-from tamis.language.grammar import Group, Not, Syntax, Test
+from tamis.language.grammar import AtLeast, Group, Not, Syntax, Test
 from tamis.language.links import partner, simplify_links
+from tamis.language.printer import print_predicate
 from tamis.language.resolve import Resolver
 from tamis.language.simplify import NEVER, simplify_comparisons
-from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Value
+from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Threshold, Value
+from tamis.model.predicates import is_about_event
 
 __all__ = ["MAX_CONJUNCTIONS", "MAX_PREDICATES", "disjuncts", "normalise", "simplify"]
 
@@ -71,10 +73,27 @@ def normalise(conjunctions: Iterable[Conjunction], schema: Schema) -> tuple[Conj
 def _push(tree: Syntax, resolver: Resolver, *, negate: bool) -> _Junction | Predicate:
     if isinstance(tree, Not):
         return _push(tree.part, resolver, negate=not negate)
+    if isinstance(tree, AtLeast):
+        return _count(tree, resolver, negate)
     if isinstance(tree, Group):
         parts = tuple(_push(part, resolver, negate=negate) for part in tree.parts)
         return _Junction(tree.every is not negate, parts)
     return _test(tree, resolver, negate)
+
+
+def _count(tree: AtLeast, resolver: Resolver, negate: bool) -> _Junction | Predicate:
+    """Each member in a normal form of its own; those that never hold count for nothing.
+
+    Fewer than k of n hold when at least n - k + 1 do not.
+    """
+    least = len(tree.parts) - tree.least + 1 if negate else tree.least
+    raw = [disjuncts(Not(part) if negate else part, resolver) for part in tree.parts]
+    _check_limit(sum(len(one) for member in raw for one in member), MAX_PREDICATES, "predicates")
+    members = [found for member in raw if (found := normalise(member, resolver.schema))]
+    if len(members) < least:
+        return _Junction(every=False, parts=())  # never
+    ordered = sorted(members, key=lambda member: [[_key(one) for one in conjunction] for conjunction in member])
+    return Predicate("", _O.AT_LEAST, Threshold(least, tuple(ordered)))
 
 
 def _test(test: Test, resolver: Resolver, negate: bool) -> Predicate:
@@ -98,6 +117,8 @@ def _size(tree: _Junction | Predicate) -> _Size:
     if not tree.every:
         return _Size(sum(one.conjunctions for one in sizes), sum(one.predicates for one in sizes))
     total = prod(one.conjunctions for one in sizes)
+    if total == 0:
+        return _Size(0, 0)
     return _Size(total, sum(one.predicates * (total // one.conjunctions) for one in sizes))
 
 
@@ -120,11 +141,12 @@ def simplify(conjunction: Conjunction, schema: Schema) -> Conjunction | None:
     groups: dict[str, list[Predicate]] = defaultdict(list)
     links = [predicate for predicate in conjunction if isinstance(predicate.operand, Reference)]
     for predicate in conjunction:
-        if not isinstance(predicate.operand, Reference):
+        if not is_about_event(predicate):
             groups[predicate.attribute].append(predicate)
     kept = simplify_links(links, schema)
     if kept is NEVER:
         return NEVER
+    kept += dict.fromkeys(predicate for predicate in conjunction if isinstance(predicate.operand, Threshold))
     linked = {name for link in links for name in (link.attribute, partner(link))}
     for attribute, predicates in groups.items():
         merged = _merge(attribute, predicates, schema, attribute in linked)
@@ -200,6 +222,8 @@ def _key(predicate: Predicate) -> tuple[object, ...]:
         shown = (0, operand.kind, operand.data)
     elif isinstance(operand, Reference):
         shown = (1, operand.attribute)
+    elif isinstance(operand, Threshold):
+        shown = (3, operand.least, print_predicate(predicate))
     else:
         shown = (2, len(operand), operand)
     return (predicate.attribute, _RANK[predicate.operator], shown)

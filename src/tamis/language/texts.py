@@ -122,7 +122,7 @@ def _known(test: Predicate) -> _Known:
             last = stretches[-1]
             end = next((one.text for one in last.literals if one.offset + len(one.text) == last.length), "")
             return _Known(start, end, tuple(one.text for stretch in stretches for one in stretch.literals))
-        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PRESENCE:
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.COUNT | Shape.PRESENCE:
             raise AssertionError(f"{test.operator.value!r} is no truth about text")
         case never:
             assert_never(never)

@@ -55,6 +55,7 @@ class Operator(StrEnum):
     LACKS = "not contains"
     PRESENT = "is present"
     MISSING = "is missing"
+    AT_LEAST = "at least"
     FOLDED_EQ = "= ignoring case"
     FOLDED_NE = "!= ignoring case"
     FOLDED_IN = "in ignoring case"
@@ -92,11 +93,13 @@ class Shape(Enum):
     """Strings that have c somewhere, a truth like the others below."""
     PATTERN = auto()
     """Strings that fit the pattern c (`model.patterns`)."""
+    COUNT = auto()
+    """No value's matter: how many of several expressions hold."""
     PRESENCE = auto()
     """No matter which value: whether there is one."""
 
 
-TRUTHS = frozenset({Shape.SUFFIX, Shape.SUBSTRING, Shape.PATTERN})
+TRUTHS = frozenset({Shape.SUFFIX, Shape.SUBSTRING, Shape.PATTERN, Shape.COUNT})
 """Shapes that are no region of the order."""
 
 
@@ -152,6 +155,7 @@ _PLAIN: Mapping[Operator, Row] = MappingProxyType(
         _O.LACKS: Row(_O.CONTAINS, _S.POINTS, negated=True),
         _O.PRESENT: Row(_O.MISSING, _S.PRESENCE, sql="TRUE"),
         _O.MISSING: Row(_O.PRESENT, _S.PRESENCE, negated=True),
+        _O.AT_LEAST: Row(_O.AT_LEAST, _S.COUNT),  # `not` turns its operand, not the operator
     }
 )
 
@@ -172,9 +176,9 @@ OPERATORS: Mapping[Operator, Row] = MappingProxyType(
     }
 )
 
-_ABOUT_SETS = {_O.CONTAINS, _O.LACKS, _O.FOLDED_CONTAINS, _O.FOLDED_LACKS, _O.PRESENT, _O.MISSING}
+_ABOUT_SETS = {_O.CONTAINS, _O.LACKS, _O.FOLDED_CONTAINS, _O.FOLDED_LACKS, _O.PRESENT, _O.MISSING, _O.AT_LEAST}
 COMPARISONS = frozenset(_O) - _ABOUT_SETS
-"""Operators about the one bound value; the others are about the set."""
+"""Operators about the one bound value; the others are about the set of values, or about the event."""
 
 COMPLEMENT: Mapping[Operator, Operator] = {operator: row.complement for operator, row in OPERATORS.items()}
 """What `not` makes of an operator. It keeps "missing satisfies nothing": both sides need a value of the kind."""

@@ -11,7 +11,7 @@ here once, and everything faster is tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, assert_never
 
@@ -20,7 +20,8 @@ from tamis.model.operators import COMPARISONS, COMPLEMENT, OPERATORS, Operator, 
 from tamis.model.patterns import pattern
 from tamis.model.values import Kind, Value
 
-__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare", "folded"]
+__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "Threshold", "compare", "folded"]
+__all__ += ["is_about_event"]
 
 
 class Reference(NamedTuple):
@@ -29,13 +30,31 @@ class Reference(NamedTuple):
     attribute: str
 
 
-Operand = Value | Reference | tuple[Value, ...] | None
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """How many of which expressions must hold in `at least 2 of (…)`; each is judged on its own, in normal form."""
+
+    least: int
+    members: tuple[tuple[Conjunction, ...], ...]
+
+    def predicates(self) -> Iterator[Predicate]:
+        """Those of all members, those within them too."""
+        for predicate in (one for member in self.members for conjunction in member for one in conjunction):
+            yield predicate
+            if isinstance(predicate.operand, Threshold):
+                yield from predicate.operand.predicates()
+
+
+Operand = Value | Reference | Threshold | tuple[Value, ...] | None
 SubscriptionId = str | int
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """`attribute operator operand`; the operand is None for presence and a tuple of one kind for `in`."""
+    """`attribute operator operand`; the operand is None for presence and a tuple of one kind for `in`.
+
+    `at least` has no attribute of its own.
+    """
 
     attribute: str
     operator: Operator
@@ -47,7 +66,7 @@ class Predicate:
         match self.operand:
             case Value():
                 return (self.operand,)
-            case None | Reference():
+            case None | Reference() | Threshold():
                 return ()
         return self.operand
 
@@ -56,10 +75,17 @@ class Predicate:
         """What it speaks of: one attribute, or the two that it compares."""
         if isinstance(self.operand, Reference):
             return self.attribute, self.operand.attribute
+        if isinstance(self.operand, Threshold):
+            return tuple(dict.fromkeys(name for one in self.operand.predicates() for name in one.attributes))
         return (self.attribute,)
 
 
 Conjunction = tuple[Predicate, ...]
+
+
+def is_about_event(predicate: Predicate) -> bool:
+    """Whether no single attribute decides it: two are compared, or expressions counted."""
+    return isinstance(predicate.operand, Reference | Threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +123,7 @@ def _meaning(operator: Operator) -> _Meaning:
             return _said(row, lambda domain, value, constants: pattern(_text(constants[0])).fits(_text(value)))
         case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
             return _order(operator)
-        case Shape.PRESENCE:
+        case Shape.PRESENCE | Shape.COUNT:
             return _about_the_set
         case never:
             assert_never(never)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tamis.language import parse
-from tamis.model import Conjunction, Kind, Reference, Schema
+from tamis.model import Conjunction, Kind, Reference, Schema, Threshold
 
 __all__ = ["Attributes", "attribute_names", "attributes_of"]
 
@@ -16,6 +16,9 @@ Attributes = dict[str, set[Kind]]
 def attributes_of(conjunctions: Iterable[Conjunction], found: Attributes) -> None:
     """Add the attributes that conjunctions name to those found so far."""
     for predicate in (predicate for conjunction in conjunctions for predicate in conjunction):
+        if isinstance(predicate.operand, Threshold):
+            attributes_of((one for member in predicate.operand.members for one in member), found)
+            continue
         found.setdefault(predicate.attribute, set()).update(constant.kind for constant in predicate.constants)
         if isinstance(predicate.operand, Reference):
             found.setdefault(predicate.operand.attribute, set())

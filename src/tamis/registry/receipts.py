@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tamis.errors import LanguageError, LimitError
 from tamis.language import parse, print_predicate
 from tamis.matchers.parts.text_tests import as_test, literals
-from tamis.model import OPERATORS, Conjunction, Predicate, Reference, Schema, SubscriptionId
+from tamis.model import OPERATORS, Conjunction, Predicate, Reference, Schema, SubscriptionId, Threshold
 from tamis.model.operators import Shape
 from tamis.model.values import show_raw
 
@@ -28,11 +28,18 @@ class Receipt(NamedTuple):
 def notes_on(predicates: Iterable[Predicate]) -> tuple[str, ...]:
     """How far the index goes where it does not go all the way: a sentence for each sort, with an example."""
     found: dict[str, set[str]] = {}
-    for predicate in predicates:
+    for predicate in _with_members(predicates):
         how = _how_far(predicate)
         if how is not None:
             found.setdefault(how, set()).add(print_predicate(predicate))
     return tuple(sorted(_sentence(how, texts) for how, texts in found.items()))
+
+
+def _with_members(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
+    for predicate in predicates:
+        yield predicate
+        if isinstance(predicate.operand, Threshold):
+            yield from predicate.operand.predicates()
 
 
 def _sentence(how: str, texts: set[str]) -> str:

@@ -7,7 +7,7 @@ Each predicate goes where it can be found from a value, not tried one by one:
     ends with, includes, like, whatever ignores case    one automaton over all needles (`text_tests.py`), negated too
     contains, not contains                              postings over all values of the attribute
     is present, is missing                              one predicate each per attribute
-    attribute against attribute                         tried one by one, where both attributes are present
+    attribute against attribute, at least               tried one by one
 
 "Satisfied" is said of each predicate alone: some value of the event satisfies it. Where a conjunction asks for one
 value to satisfy several, `Roster.answer` looks again.
@@ -37,13 +37,13 @@ from tamis.model import (
     Number,
     Operator,
     Predicate,
-    Reference,
     Schema,
     String,
     Timestamp,
     Untyped,
     Value,
 )
+from tamis.model.predicates import is_about_event
 
 __all__ = ["Front", "as_six"]
 
@@ -167,7 +167,7 @@ class Front:
         ordered: dict[tuple[str, Kind], list[tuple[int, Operator, Value]]] = {}
         others = []
         for pid, predicate in predicates:
-            six = None if isinstance(predicate.operand, Reference) else as_six(self._domain(predicate), predicate)
+            six = None if is_about_event(predicate) else as_six(self._domain(predicate), predicate)
             if six is None:
                 others.append((pid, predicate))
             else:
@@ -190,7 +190,7 @@ class Front:
             raise
 
     def _insert_other(self, pid: int, predicate: Predicate) -> None:
-        if isinstance(predicate.operand, Reference):
+        if is_about_event(predicate):
             self._references[pid] = predicate
         elif predicate.operator is _O.MISSING:
             self._missing[predicate.attribute] = pid
@@ -199,7 +199,7 @@ class Front:
 
     def delete(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
         for pid, predicate in predicates:
-            if isinstance(predicate.operand, Reference):
+            if is_about_event(predicate):
                 del self._references[pid]
             elif predicate.operator is _O.MISSING:
                 del self._missing[predicate.attribute]

@@ -49,7 +49,7 @@ def literals(test: Predicate) -> list[list[bytes]]:
             return [[text.encode()] for text in texts]
         case Shape.PATTERN:
             return [_literals_of(text) for text in texts]
-        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PRESENCE:
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.COUNT | Shape.PRESENCE:
             raise AssertionError(f"{test.operator.value!r} is not about text")
         case never:
             assert_never(never)

@@ -75,11 +75,9 @@ class Doubts:
     def _left(self, predicates: list[Predicate], values: tuple[Value, ...]) -> list[Value]:
         left = list(values)
         for predicate in predicates:
-            domain, operand = self._schema.domain(predicate.attribute), predicate.operand
+            domain = self._schema.domain(predicate.attribute)
             assert domain is not None
-            assert operand is not None
-            assert not isinstance(operand, Reference)
-            left = [value for value in left if compare(domain, predicate.operator, value, operand)]
+            left = [value for value in left if compare(domain, predicate.operator, value, predicate.constants)]
         return left
 
 

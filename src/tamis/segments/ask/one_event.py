@@ -88,6 +88,7 @@ class SingleMatcher:
         self._width = max(columns.count, 1)
         self._partners = columns.partners
         self._tellers = columns.tellers
+        self._counts = columns.counted is not None
         nothing = np.zeros(self._width, np.int32)
         nothing[columns.keyed : columns.count] = FALSE
         self._nothing = nothing.data
@@ -142,7 +143,8 @@ class SingleMatcher:
         readers = plain_readers(self._schema, raw, self._columns)
         links = plain_links(self._schema, raw, event, self._partners)
         known = None
-        if readers is not None and links is not None and self._tellers.keys().isdisjoint(event.values):
+        plain = not self._counts and self._tellers.keys().isdisjoint(event.values)
+        if plain and readers is not None and links is not None:
             codes = np.array(self._nothing)
             for name, (column, of) in self._columns.items():
                 if name in event.values and raw.get(name) is None:  # the only event type need not be named
@@ -152,8 +154,9 @@ class SingleMatcher:
         return known
 
     def takes(self, event: Event) -> bool:
-        """Whether no attribute that the segment looks at has several values, and no column several truths that hold."""
-        if any(len(values) > 1 and name in self._looked_at for name, values in event.values.items()):
+        """Whether no attribute that the segment looks at has several values, no column several truths that hold, and
+        nothing is to be counted."""
+        if self._counts or any(len(values) > 1 and name in self._looked_at for name, values in event.values.items()):
             return False
         told = self._told(event)
         return len({column for column, _ in told}) == len(told)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +23,23 @@ from tamis.kernels.segments.conjunctions import (
     take_intervals,
 )
 from tamis.model import Finite, Integer, Kind, Operator, Reference, Schema
+from tamis.model.predicates import is_about_event
 from tamis.segments.compile.codes import AttributeCodes, Dictionary, code_range, dictionary_of
 from tamis.segments.compile.constraints import Piece
 from tamis.segments.compile.reading import Reading
 from tamis.segments.compile.truths import Role, Slot, Teller, TruthColumn, is_keyed
 
-__all__ = ["Coded", "Columns", "code_reading", "columns_of"]
+__all__ = ["Coded", "Columns", "Counted", "code_reading", "columns_of"]
 
 Longs = npt.NDArray[np.int64]
+
+
+class Counted(NamedTuple):
+    """A column of counts, and what is made of its members when they are first asked for."""
+
+    column: int
+    truth: TruthColumn
+    kept: list[object]
 
 
 @dataclass(frozen=True)
@@ -76,9 +86,15 @@ class Columns:
         """Attribute → who tells the truths about its values."""
         found: dict[str, list[tuple[int, TruthColumn]]] = {}
         for at, truth in enumerate(self.truths, len(self.attributes)):
-            if not isinstance(truth.slot.operand, Reference):
+            if not is_about_event(truth.members[0]):
                 found.setdefault(truth.slot.attribute, []).append((at, truth))
         return {name: Teller(truths) for name, truths in found.items()}
+
+    @cached_property
+    def counted(self) -> Counted | None:
+        """The column of `at least`, if there is one."""
+        columns = enumerate(self.truths, len(self.attributes))
+        return next((Counted(at, one, []) for at, one in columns if one.slot.operator is Operator.AT_LEAST), None)
 
 
 @dataclass(frozen=True)

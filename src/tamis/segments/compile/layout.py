@@ -100,7 +100,7 @@ def _describe(columns: Columns, homes: Homes) -> list[Home]:
 def _title(truth: TruthColumn) -> str:
     """As it would be written; of many members, what they have in common."""
     if is_keyed(truth.slot):
-        return f"{truth.slot.attribute} {truth.members[0].operator.value} …"
+        return f"{truth.slot.attribute} {truth.members[0].operator.value} …".lstrip()
     return print_predicate(truth.members[0])
 
 
