@@ -7,6 +7,8 @@ import random
 import numpy as np
 
 from tamis.kernels.automaton import END, START, Found, automaton_of, search
+from tamis.kernels.patterns import UNSURE, Programs, fit_pairs
+from tamis.model.patterns import pattern
 
 SEED = 17
 
@@ -46,3 +48,30 @@ def test_what_has_no_room_is_counted_all_the_same() -> None:
 
     assert count == 4
     assert len(pairs) == 2
+
+
+def test_patterns_fit_bytes_as_they_fit_texts() -> None:
+    dice = random.Random(SEED)
+    texts = ["".join(dice.choices("abé😀", k=dice.randint(0, 8))) for _ in range(200)]
+    tests = [pattern("".join(dice.choices("ab%_é😀", k=dice.randint(1, 6)))) for _ in range(200)]
+    programs = [b"\xff".join(one.filled(b"\xfe") for one in test.stretches) for test in tests]
+    held = Programs(np.frombuffer(b"".join(programs), np.uint8), np.cumsum([0, *map(len, programs)]))
+    of, which = (side.ravel().astype(np.int32) for side in np.meshgrid(np.arange(200), np.arange(200)))
+    letters = [text.encode() for text in texts]
+    fits = np.empty(len(of), np.uint8)
+
+    ends = np.cumsum([0, *map(len, letters)])
+    fit_pairs(np.frombuffer(b"".join(letters) + b"\0", np.uint8), ends, of, which, held, fits)
+
+    assert fits.tolist() == [tests[p].fits(texts[t]) for t, p in zip(of.tolist(), which.tolist(), strict=True)]
+
+
+def test_what_is_too_long_is_left_to_others() -> None:
+    held = Programs(np.frombuffer(b"a" * 2000, np.uint8), np.array([0, 2000]))
+    fits = np.empty(1, np.uint8)
+
+    fit_pairs(
+        np.full(2000, 97, np.uint8), np.array([0, 2000]), np.zeros(1, np.int32), np.zeros(1, np.int32), held, fits
+    )
+
+    assert fits[0] == UNSURE

@@ -61,6 +61,14 @@ class Stretch(NamedTuple):
             at = one.offset + len(one.text)
         return shown + "_" * (self.length - at)
 
+    def filled(self, gap: bytes) -> bytes:
+        """Its characters as UTF-8, with something else for those that may be any."""
+        found, at = b"", 0
+        for one in self.literals:
+            found += gap * (one.offset - at) + one.text.encode()
+            at = one.offset + len(one.text)
+        return found + gap * (self.length - at)
+
     @property
     def gaps(self) -> int:
         """Runs of code points that may be any."""

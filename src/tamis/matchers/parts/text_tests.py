@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from tamis.batches.letters import letters_of
 from tamis.kernels.automaton import END, START, Found, automaton_of, search
+from tamis.kernels.patterns import ANY, SOME, UNSURE, Programs, fit_pairs
 from tamis.matchers.parts.arrays import Ints, Scratches
 from tamis.model import COMPARISONS, OPERATORS, Operator, Predicate, String, Value, compare
 from tamis.model.operators import Shape
@@ -64,6 +65,12 @@ def _literals_of(text: str) -> list[bytes]:
             last = at == len(stretches) - 1 and one.offset + len(one.text) == stretch.length
             found.append(_START * first + one.text.encode() + _END * last)
     return found
+
+
+def _program(text: str) -> bytes:
+    """A pattern as the kernel has it."""
+    some, any_one = bytes([SOME]), bytes([ANY])
+    return some.join(stretch.filled(any_one) for stretch in pattern(text).stretches)
 
 
 class _Rarity:
@@ -110,6 +117,15 @@ class _Half:
         self._counts = np.array([len(some) for some in needles.values()], np.int64)
         self._starts = np.cumsum(self._counts) - self._counts
         self._tests = np.array([number for some in needles.values() for number in some], np.int32)
+        self._most = 4.0
+        """How many needles a text has, as far as is known: room is made for as many."""
+        self._program_of = np.full(max((number for number, _ in tests), default=-1) + 1, -1, np.int32)
+        self._program_of[list(self.patterns)] = np.arange(len(self.patterns))
+        programs = [_program(text) for text in self.patterns.values()]
+        self._programs = Programs(
+            np.frombuffer(b"".join(programs) or b"\0", np.uint8),
+            np.cumsum([0, *map(len, programs)], dtype=np.int64),
+        )
         self._scratches = Scratches(lambda: _Seen(len(needles)))
         self.looked_up = 0
         """Tests that a needle was found of, or that were tried for want of one, once for each text."""
@@ -134,10 +150,11 @@ class _Half:
         assert self._automaton is not None
         ends, letters = letters_of(texts)
         seen = self._scratches.borrow()
-        room = 64 + 4 * len(texts)
+        room = 64 + int(self._most * len(texts))
         while True:
             found = Found(np.empty(room, np.int32), np.empty(room, np.int32), seen.last)
             count = search(self._automaton, letters, ends, seen.number(len(texts)), found)
+            self._most = max(self._most, count / max(len(texts), 1))
             if count <= room:
                 break
             room = count
@@ -146,11 +163,12 @@ class _Half:
 
     def _fitting(self, texts: pa.Array, of: Ints, tests: Ints) -> Holding:
         """Less those that are patterns and do not fit."""
-        keep = np.ones(len(of), np.bool_)
-        for at, number in enumerate(tests.tolist()):
-            text = self.patterns.get(number)
-            if text is not None:
-                keep[at] = pattern(text).fits(texts[int(of[at])].as_py())
+        ends, letters = letters_of(texts)
+        fits = np.empty(len(of), np.uint8)
+        fit_pairs(letters, ends, of, self._program_of[tests], self._programs, fits)
+        for at in np.flatnonzero(fits == UNSURE).tolist():
+            fits[at] = pattern(self.patterns[int(tests[at])]).fits(texts[int(of[at])].as_py())
+        keep = fits.astype(np.bool_)
         return Holding(of[keep], tests[keep])
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch
+from tamis.kernels.segments.thresholds import Asked, count_thresholds
 from tamis.language import print_subscription
 from tamis.model import Conjunction, Predicate, Schema, Threshold
 from tamis.segments.compile.coding import Counted
@@ -50,26 +51,26 @@ class Members:
             assert isinstance(predicate.operand, Threshold)
             least.append(predicate.operand.least)
             asked += [(numbers.setdefault(member, len(numbers)), at) for member in predicate.operand.members]
-        self._least = np.array(least, np.int64)
         member, of = np.array(asked, np.int64).T
+        start = np.r_[0, np.cumsum(np.bincount(member, minlength=len(numbers)))]
         order = np.argsort(member, kind="stable")
-        self._of = of[order]
-        self._counts = np.bincount(member, minlength=len(numbers))
-        self._starts = np.cumsum(self._counts) - self._counts
+        self._asked = Asked(start, of[order].astype(np.int32), np.array(least, np.int32))
+        self._most = 4.0
+        """How many hold for an event, as far as is known: room is made for as many."""
         self._collection = _collection([print_subscription(one) for one in numbers], schema)
 
     def holding(self, batch: Batch) -> tuple[Ints, Ints]:
         """Events, and the code of each `at least` that holds for them."""
         found = self._collection.match_many(batch)
-        events = np.repeat(np.arange(len(found)), found.counts())
         members = found.ids.column(found.codes).cast(pa.int64()).to_numpy()
-        counts = self._counts[members]
-        skipped = self._starts[members] - (np.cumsum(counts) - counts)
-        asked = self._of[np.repeat(skipped, counts) + np.arange(int(counts.sum()))]
-        keys, times = np.unique(np.repeat(events, counts) * len(self._least) + asked, return_counts=True)
-        rows, at = np.divmod(keys, len(self._least))
-        enough = times >= self._least[at]
-        return rows[enough].astype(np.int32), (at[enough] + FIRST_TRUTH).astype(np.int32)
+        counts, room = np.zeros(len(self._asked.least), np.int32), 64 + int(self._most * len(found))
+        while True:
+            rows, at = np.empty(room, np.int32), np.empty(room, np.int32)
+            total = count_thresholds(found.offsets.astype(np.int64), members, self._asked, counts, rows, at)
+            self._most = max(self._most, total / max(len(found), 1))
+            if total <= room:
+                return rows[:total], at[:total] + FIRST_TRUTH
+            room = total
 
 
 def _collection(texts: list[str], schema: Schema) -> Collection:

@@ -57,10 +57,9 @@ class _Lists:
 
     def scatter(self, column: Ints, rows: Ints, found: Ints) -> None:
         """Single codes go into the column, several into a list that the column points at, in order and each once."""
-        order = np.lexsort((found, rows))
-        rows, found = rows[order], found[order]
-        fresh = np.r_[True, (rows[1:] != rows[:-1]) | (found[1:] != found[:-1])]
-        rows, found = rows[fresh], found[fresh]
+        pairs = np.sort((rows.astype(np.int64) << 32) | found)  # codes are not negative
+        pairs = pairs[np.r_[True, pairs[1:] != pairs[:-1]]]
+        rows, found = pairs >> 32, pairs.astype(np.int32)
         first = np.r_[0, np.nonzero(np.diff(rows))[0] + 1]
         lengths = np.diff(np.r_[first, len(rows)])
         several = lengths > 1
