@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# The kernels are what is tested; tests/test_first_calls.py has the oracle in their place.
+os.environ["TAMIS_WAIT"] = "1"
 settings.register_profile("tamis", deadline=None)  # the first example may have to wait for the compiler
 settings.load_profile("tamis")
 

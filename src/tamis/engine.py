@@ -10,6 +10,7 @@ module; `tamis.batches` and `tamis.registry` need no kernel.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -56,16 +57,20 @@ class Engine:
     """Subscriptions in, matches out.
 
     `Engine()` takes any event (an open schema); `Engine(Schema.load("auctions.toml"))` checks events against a
-    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm.
+    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. After an installation the
+    naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
+    environment, waits for the compiler where it is needed instead.
     """
 
-    def __init__(self, schema: Schema | None = None, *, algorithm: str = "adaptive", **options: Any) -> None:
+    def __init__(
+        self, schema: Schema | None = None, *, algorithm: str = "adaptive", wait: bool = False, **options: Any
+    ) -> None:
         _check_algorithm(algorithm)
         _check_schema(schema)
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
-            self._registry = _registry(self.schema, algorithm, options)
+            self._registry = _registry(self.schema, algorithm, options, wait or bool(os.environ.get("TAMIS_WAIT")))
         except TypeError as error:
             if unknown := _UNKNOWN_OPTION.search(str(error)):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
@@ -298,13 +303,15 @@ class Engine:
         self.close()
 
 
-def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Registry:
+def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: bool) -> Registry:
     if algorithm != "adaptive":
         make = partial(MATCHERS[algorithm], schema, **options)
         outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
         return PlainRegistry(schema, algorithm, make(), None if outside else make)
+    from tamis.kernels.warmth import is_warm
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning
+    from tamis.segments.first_calls import FirstCalls, begin_compiling, wait_until_warm
     from tamis.segments.keep.folder import Folder
     from tamis.segments.segment_registry import SegmentRegistry
 
@@ -312,7 +319,13 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any]) -> Regist
     for name, kind in (("statistics", Statistics), ("folder", Folder)):
         if options.get(name) is not None:
             _check_option(name, options[name], kind)
-    return SegmentRegistry(schema, **options)
+    make_segments = partial(SegmentRegistry, schema, **options)
+    if not wait and not is_warm():
+        if options.get("folder") is None:
+            return FirstCalls(schema, make_segments)
+        begin_compiling()
+        wait_until_warm()
+    return make_segments()
 
 
 def _noted(receipt: Receipt, notes: list[str]) -> Receipt:

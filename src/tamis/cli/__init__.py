@@ -24,6 +24,7 @@ _COMMANDS = {
     "match": "events against subscriptions, on Spark",
     "explain": "why an event does or does not match a subscription",
     "schema": "check, infer or extend a schema",
+    "warm": "compile the inner loops now, not at the first call",
 }
 """Name → the line in `tamis --help`; the module of that name has `configure(parser)` and `run(arguments)`."""
 

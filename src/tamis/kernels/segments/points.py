@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.kernels.jit import allocating, inlined, kernel
+from tamis.kernels.jit import inlined, kernel
 from tamis.kernels.segments.blocks import SlotMode
 from tamis.kernels.segments.clusters import bucket_of
 from tamis.kernels.segments.conjunctions import Intervals
@@ -123,22 +123,21 @@ def pack_keys(points: Points, chosen: Longs, level: int, widths: Longs, keys: Ke
         keys[at] = key
 
 
-@allocating
+@kernel
 def file_keys(keys: Keys, bits: int, starts: Longs, order: Longs) -> None:
     """Members by the bucket of their key, then by key; `starts`, one more than there are buckets, come in as zeros."""
     for at in range(len(keys)):
-        starts[bucket_of(keys[at], bits) + 1] += 1
+        starts[bucket_of(keys[at], bits)] += 1
     for bucket in range(1, len(starts)):
         starts[bucket] += starts[bucket - 1]
-    cursor = starts.copy()
-    for at in range(len(keys)):
+    for at in range(len(keys) - 1, -1, -1):  # from behind, so that starts end up where they begin
         bucket = bucket_of(keys[at], bits)
-        order[cursor[bucket]] = at
-        cursor[bucket] += 1
+        starts[bucket] -= 1
+        order[starts[bucket]] = at
     for bucket in range(len(starts) - 1):
         first, last = starts[bucket], starts[bucket + 1]
         if last - first > _FEW:
-            order[first:last] = order[first:last][np.argsort(keys[order[first:last]], kind="mergesort")]
+            _sort(keys, order[first:last])
             continue
         for i in range(first + 1, last):
             member = order[i]
@@ -147,6 +146,31 @@ def file_keys(keys: Keys, bits: int, starts: Longs, order: Longs) -> None:
                 order[j] = order[j - 1]
                 j -= 1
             order[j] = member
+
+
+@kernel
+def _sort(keys: Keys, order: Longs) -> None:
+    """Members of one bucket by key, those of one key as they come: by heaps, whose cost nobody's keys can raise."""
+    size = np.int64(len(order))
+    for step in range(size // 2 + size - 1):
+        building = step < size // 2
+        end = size if building else 2 * size - 1 - (step + size - size // 2)
+        root = size // 2 - 1 - step if building else np.int64(0)
+        if not building:
+            order[0], order[end] = order[end], order[0]
+        while 2 * root + 1 < end:
+            child = 2 * root + 1
+            if child + 1 < end and _before(keys, order[child], order[child + 1]):
+                child += 1
+            if not _before(keys, order[root], order[child]):
+                break
+            order[root], order[child] = order[child], order[root]
+            root = child
+
+
+@inlined
+def _before(keys: Keys, one: int, other: int) -> bool:
+    return keys[one] < keys[other] or (keys[one] == keys[other] and one < other)
 
 
 @kernel
