@@ -214,18 +214,16 @@ class Engine:
     # -- keeping ----------------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes, work counters; for an open schema also the attributes and kinds learned so far."""
+        """Counts, bytes, work counters; for an open schema also the attributes and kinds learned so far, from both
+        sides and from each: what subscriptions ask for and what events had."""
         found: dict[str, Any] = {"algorithm": self.algorithm} | self._registry.stats()
         if self.schema.open:
-            found["attributes"] = self._attributes()
+            asked, seen = self._registry.attributes(), dict(list(self._learned.items()))  # a copy: readers still add
+            both = {name: asked.get(name, set()) | seen.get(name, set()) for name in asked.keys() | seen.keys()}
+            found["attributes"] = _listed_kinds(both)
+            found["subscription_attributes"] = _listed_kinds(asked)
+            found["event_attributes"] = _listed_kinds(seen)
         return found
-
-    def _attributes(self) -> dict[str, list[str]]:
-        """Names and kinds from both sides, subscriptions and events."""
-        known = self._registry.attributes()
-        for name, kinds in list(self._learned.items()):  # a copy: readers still add
-            known.setdefault(name, set()).update(kinds)
-        return {name: sorted(kind.name.lower() for kind in known[name]) for name in sorted(known)}
 
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
@@ -326,6 +324,10 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: boo
         begin_compiling()
         wait_until_warm()
     return make_segments()
+
+
+def _listed_kinds(attributes: Mapping[str, set[Kind]]) -> dict[str, list[str]]:
+    return {name: sorted(kind.name.lower() for kind in attributes[name]) for name in sorted(attributes)}
 
 
 def _noted(receipt: Receipt, notes: list[str]) -> Receipt:

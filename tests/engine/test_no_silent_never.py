@@ -64,3 +64,15 @@ def test_unlike_names_and_short_ones_are_not_noted() -> None:
     engine = Engine()
 
     assert engine.subscribe_many([("a", "a = 1 and b = 1 and ab = 1"), ("b", "width = 1 and height = 2")]).notes == ()
+
+
+def test_stats_tell_what_subscriptions_ask_for_from_what_events_had() -> None:
+    engine = Engine()
+    engine.subscribe("a", "prize < 5 and at least 1 of (title includes 'x', n = 1)")
+    engine.match({"price": 3, "title": "ax"})
+
+    stats = engine.stats()
+
+    assert stats["subscription_attributes"] == {"n": ["number"], "prize": ["number"], "title": ["string"]}
+    assert stats["event_attributes"] == {"price": ["number"], "title": ["string"]}
+    assert stats["attributes"].keys() == {"n", "price", "prize", "title"}
