@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-ALL = ("adaptive", "matchers", "indexes")
+ALL = ("adaptive", "texts", "matchers", "indexes", "safety")
 
 
 def main() -> int:

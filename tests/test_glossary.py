@@ -50,7 +50,7 @@ def reading() -> Reading:
 
 @cache
 def coded() -> Coded:
-    return code_reading(reading(), SCHEMA)
+    return code_reading(read_texts(pa.array(SUBSCRIPTIONS.values()), SCHEMA), SCHEMA)
 
 
 @cache

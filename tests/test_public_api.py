@@ -23,13 +23,14 @@ ERRORS = {
     "SegmentError",
     "TamisError",
     "UnknownSubscription",
+    "WorkError",
     "WriteConflict",
 }
 NOUNS = {"Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "TwinDomainWarning"}
 
 METHODS = {
     "Engine": {
-        *("subscribe", "subscribe_many", "unsubscribe", "expression", "ids"),
+        *("subscribe", "subscribe_many", "refresh", "unsubscribe", "unsubscribe_many", "expression", "ids"),
         *("match", "match_many", "match_iter", "count_many", "observe", "explain"),
         *("stats", "check", "save", "open", "close"),
     },
@@ -60,7 +61,7 @@ def test_a_public_class_offers_these_methods_and_no_others(name: str) -> None:
 def test_an_engine_is_opened_with_these_options_and_those_of_its_algorithm() -> None:
     options = inspect.signature(tamis.Engine.open).parameters
 
-    assert list(options) == ["path", "schema", "create", "verify", "options"]
+    assert list(options) == ["path", "schema", "create", "verify", "mode", "read_only", "options"]
 
 
 @pytest.mark.parametrize("name", sorted(ERRORS | NOUNS))

@@ -36,6 +36,7 @@ from tamis.errors import (
     TamisError,
     TwinDomainWarning,
     UnknownSubscription,
+    WorkError,
     WriteConflict,
 )
 from tamis.matches import Matches
@@ -62,5 +63,6 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WorkError",
     "WriteConflict",
 ]

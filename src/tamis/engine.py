@@ -17,21 +17,22 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch
-from tamis.batches.edge import read_batch, read_events
+from tamis.batches.edge import check_events, read_batch, read_events
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
 from tamis.language.door import check_new
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches
-from tamis.model import Event, Kind, Schema, SubscriptionId
+from tamis.model import Event, Kind, Schema
 from tamis.model.domains import hint
+from tamis.model.predicates import Id
 from tamis.model.values import show_raw
 from tamis.registry.attributes import attribute_names
 from tamis.registry.explaining import Explanation, explain
@@ -40,33 +41,47 @@ from tamis.registry.near_names import NearNames
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
+from tamis.store.atomic import checked_mode
 from tamis.store.saved import Saved, read_saved
+from tamis.store.verify import checked_verify
 
 __all__ = ["Engine", "Receipt"]
 
 Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
-_MOST_LEARNED = 10_000
-"""Attribute names an open schema remembers for its statistics; a bound on what strange events can make us keep."""
+MAX_LEARNED = 10_000
+MAX_LEARNED_CHARACTERS = 1 << 20
+"""Attribute names that an open schema remembers for its statistics, and the characters of all of them: bounds on what
+strange events can make us keep."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
 
-class Engine:
+class Engine(Generic[Id]):
     """Subscriptions in, matches out.
 
     `Engine()` takes any event (an open schema); `Engine(Schema.load("auctions.toml"))` checks events against a
-    schema. `algorithm` is a name in `tamis.matchers.MATCHERS`; `options` go to the algorithm. After an installation the
+    schema. `Engine[str]` tells a type checker that ids are strings. `algorithm` is a name in
+    `tamis.matchers.MATCHERS`; `options` go to the algorithm. Of Arrow's tables all offsets and lengths are looked at
+    before anything is read, unless `arrow="trusted"`: then a damaged one may end the process. After an installation the
     naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
     environment, waits for the compiler where it is needed instead.
     """
 
     def __init__(
-        self, schema: Schema | None = None, *, algorithm: str = "adaptive", wait: bool = False, **options: Any
+        self,
+        schema: Schema | None = None,
+        *,
+        algorithm: str = "adaptive",
+        arrow: str = "checked",
+        wait: bool = False,
+        **options: Any,
     ) -> None:
         _check_algorithm(algorithm)
         _check_schema(schema)
+        _check_arrow_option(arrow)
+        self._strange = arrow == "checked"
         self.schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
@@ -77,6 +92,18 @@ class Engine:
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned: dict[str, set[Kind]] = {}
         self._near: NearNames | None = None
+        self._letters = 0
+
+    def __repr__(self) -> str:
+        path = self._registry.path
+        place = f" in {str(path)!r}" if path is not None else ""
+        return f"<Engine: {self.algorithm}, {len(self):,} subscriptions{place}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path = self._registry.path
+        if path is None:
+            raise OptionError("an engine without a folder cannot be pickled: save it, and open that")
+        return _open_to_read, (type(self), str(path.resolve()))
 
     def __len__(self) -> int:
         """The number of subscriptions."""
@@ -87,12 +114,12 @@ class Engine:
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
-    def subscribe(self, id: SubscriptionId, expression: str) -> Receipt:
+    def subscribe(self, id: Id, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
-        id = checked_id(id)
+        known = checked_id(id)
         check_new(expression, self.schema)
         names = self._names()
-        receipt = self._registry.subscribe(id, expression)
+        receipt = self._registry.subscribe(known, expression)
         if names is None:
             return receipt
         return _noted(receipt, names.notes(expression, partial(attribute_names, expression, self.schema)))
@@ -119,41 +146,45 @@ class Engine:
         self._near.meet(list(self._learned))
         return self._near
 
-    def unsubscribe(self, id: SubscriptionId) -> None:
+    def unsubscribe(self, id: Id) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
         self._registry.unsubscribe(checked_id(id))
 
-    def expression(self, id: SubscriptionId) -> str:
+    def unsubscribe_many(self, ids: Iterable[Id]) -> None:
+        """Forget several. `UnknownSubscription`, and nothing is forgotten, if there is one nobody subscribed."""
+        self._registry.unsubscribe_many([checked_id(id) for id in ids])
+
+    def expression(self, id: Id) -> str:
         """The text an id was subscribed with."""
         return self._registry.text(checked_id(id))
 
-    def ids(self) -> list[SubscriptionId]:
+    def ids(self) -> list[Id]:
         """All ids, in the order of subscribing."""
-        return [id for id, _ in self._registry.items()]
+        return [cast(Id, id) for id, _ in self._registry.items()]
 
     # -- matching ---------------------------------------------------------------------------------------------
 
-    def match(self, event: Mapping[str, object]) -> list[SubscriptionId]:
+    def match(self, event: Mapping[str, object]) -> list[Id]:
         """The ids that the event satisfies, each once, in the order of subscribing."""
         if not self.schema.open:
-            return self._registry.match(event)
+            return cast(list[Id], self._registry.match(event))
         read = self.schema.event(event)
         self._learn_events([read])
-        return self._registry.match_event(read)
+        return cast(list[Id], self._registry.match_event(read))
 
-    def match_many(self, events: Events, *, threads: int = 1) -> Matches:
+    def match_many(self, events: Events, *, threads: int = 1) -> Matches[Id]:
         """The answers to a batch: a list of mappings, an Arrow table or a RecordBatch.
 
         The adaptive engine splits the batch over `threads`.
         """
         _checked_count("threads", threads)
-        return self._registry.match_many(self._batch(events), threads)
+        return cast("Matches[Id]", self._registry.match_many(self._batch(events, self._strange), threads))
 
     def count_many(self, events: Events) -> npt.NDArray[np.int64]:
         """How many subscriptions each event satisfies, without listing them."""
-        return self._registry.count_many(self._batch(events))
+        return self._registry.count_many(self._batch(events, self._strange))
 
-    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches]:
+    def match_iter(self, events: Events, *, at_once: int = 1_000, threads: int = 1) -> Iterator[Matches[Id]]:
         """The answers piece by piece, in order: for batches whose whole answer would not fit in memory.
 
         A piece has at most `at_once` events, and fewer where they have very many matches. `events` may also be an
@@ -161,15 +192,17 @@ class Engine:
         """
         _checked_count("at_once", at_once)
         _checked_count("threads", threads)
+        if self._strange:
+            check_events(events)  # once for all pieces
         pieces = (part for piece in _pieces(events, at_once) for part in self._bounded(piece))
-        return (self.match_many(part, threads=threads) for part in pieces)
+        return (cast("Matches[Id]", self._registry.match_many(self._batch(part), threads)) for part in pieces)
 
     def _bounded(self, piece: Sequence[Mapping[str, object]] | pa.Table | pa.RecordBatch) -> Iterator[Events]:
         """The piece, cut further if its answer may be too large."""
         if len(piece) * len(self) <= _MOST_MATCHES:
             yield piece
             return
-        ends = np.cumsum(self.count_many(piece))
+        ends = np.cumsum(self._registry.count_many(self._batch(piece)))
         first = 0
         while first < len(piece):
             before = int(ends[first - 1]) if first else 0
@@ -185,20 +218,20 @@ class Engine:
         if read:
             self._registry.observe(read)
 
-    def explain(self, id: SubscriptionId, event: Mapping[str, object]) -> Explanation:
+    def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
         read = self.schema.event(event)
         return explain(self.schema, parse(self.expression(id), self.schema), read)
 
-    def _batch(self, events: Events) -> Batch:
-        batch = read_batch(events, self.schema)
+    def _batch(self, events: Events, strange: bool = False) -> Batch:
+        batch = read_batch(events, self.schema, strange=strange)
         if self.schema.open:
             for name, parts in batch.parts.items():
                 self._learn(name, [part.kind for part in parts])
         return batch
 
     def _read_all(self, events: Events) -> list[Event]:
-        read = read_events(events, self.schema)
+        read = read_events(events, self.schema, strange=self._strange)
         self._learn_events(read)
         return read
 
@@ -208,8 +241,12 @@ class Engine:
                 self._learn(name, [value.kind for value in values])
 
     def _learn(self, name: str, kinds: Iterable[Kind]) -> None:
-        if name in self._learned or len(self._learned) < _MOST_LEARNED:
-            self._learned.setdefault(name, set()).update(kinds)
+        known = self._learned.get(name)
+        if known is not None:
+            known.update(kinds)
+        elif len(self._learned) < MAX_LEARNED and self._letters + len(name) <= MAX_LEARNED_CHARACTERS:
+            self._letters += len(name)
+            self._learned[name] = set(kinds)
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
@@ -229,14 +266,17 @@ class Engine:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
         self._registry.check()
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, mode: int | None = None) -> None:
         """Write the schema, all subscriptions in their order and what `observe` learned, atomically: the adaptive
         engine to a folder of segments, the others to one file with the name of their algorithm.
+
+        Both are their owner's alone, unless `mode` says otherwise, as 0o750 does: files have it without the right to
+        enter.
 
         Other options (`tuning=` and those of the papers' algorithms) are not kept: hand them to `open` again. Segments
         stay as they were compiled; only what is compiled later follows the options.
         """
-        self._registry.save(_checked_path(path))
+        self._registry.save(_checked_path(path), checked_mode(mode))
 
     @classmethod
     def open(
@@ -245,54 +285,73 @@ class Engine:
         *,
         schema: Schema | None = None,
         create: bool = False,
-        verify: bool = True,
+        verify: str = "full",
+        mode: int | None = None,
+        read_only: bool = False,
         **options: Any,
-    ) -> Engine:
+    ) -> Self:
         """The engine kept there; `options` override, e.g. `algorithm=`.
 
         A folder is opened by memory map and stays *durable*: each write is on disk before its call returns, and
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
-        `verify=False` spares the sum over segments larger than memory. Under another algorithm than "adaptive" the
-        subscriptions are read into memory, and what is written later is not kept.
+        A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
+        that exists, it is changed. A folder that may not be written to opens for reading. `read_only=True` does so
+        beside the one process that writes it: `refresh` takes in what that wrote since.
+        `verify="full"` looks at the sums and the structure of all segments, "structure" spares the sums, "trusted"
+        spares both: it opens any size in milliseconds, and is for files that nobody else can have written. Under
+        another algorithm than "adaptive" the subscriptions are read into memory, and later writes are not kept.
         """
         algorithm = options.get("algorithm", "adaptive")
         _check_algorithm(algorithm)
         _check_schema(schema)
+        checked_verify(verify)
         path = _checked_path(path)
         if create and algorithm != "adaptive":
             raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
+        if read_only and (create or not path.is_dir()):
+            raise OptionError(f"read_only=True is for a folder that exists, found {str(path)!r}, create={create}")
         if not create and not path.is_dir():
             kept = read_saved(path)
             if schema is not None and schema != kept.schema:
                 raise SegmentError("the engine was made with another schema", str(path))
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
-            return cls._open_folder(path, schema, create, verify, options)
+            how = {"schema": schema, "create": create, "mode": checked_mode(mode), "read_only": read_only}
+            return cls._open_folder(path, verify, options, **how)
         else:
-            with cls._open_folder(path, schema, False, verify, {}) as engine:
-                kept = Saved(engine.schema, algorithm, engine._registry.items())
+            with cls._open_folder(path, verify, {}, schema=schema, read_only=read_only) as opened:
+                kept = Saved(opened.schema, algorithm, opened._registry.items())
         engine = cls(kept.schema, **options)
         engine._registry.subscribe_many(kept.subscriptions)  # past the door: what was right once keeps its reading
         return engine
 
     @classmethod
-    def _open_folder(
-        cls, path: Path, schema: Schema | None, create: bool, verify: bool, options: dict[str, Any]
-    ) -> Engine:
+    def _open_folder(cls, path: Path, verify: str, options: dict[str, Any], **how: Any) -> Self:
+        """`how` goes to the `Folder`, `options` to the engine."""
+        from tamis.segments.keep.beside import until_quiet
         from tamis.segments.keep.folder import Folder
 
-        folder = Folder(path, schema, create=create)
-        try:
-            return cls(folder.schema, **options, folder=folder, verify=verify)
-        except BaseException:
-            folder.close()
-            raise
+        def opened() -> Any:
+            folder = Folder(path, **how)
+            try:
+                return cls(folder.schema, **options, folder=folder, verify=verify)
+            except BaseException:
+                folder.close()
+                raise
+
+        made: Self = until_quiet(path, opened) if how["read_only"] else opened()
+        return made
+
+    def refresh(self) -> bool:
+        """Of an engine that reads a folder: take in what its writer wrote since, and say whether there was anything.
+        A write is seen whole, perhaps before its call has returned."""
+        return self._registry.refresh()
 
     def close(self) -> None:
         """Let go of the folder of a durable engine, after writing its log into segments. Reading goes on."""
         self._registry.close()
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -301,11 +360,17 @@ class Engine:
         self.close()
 
 
+def _open_to_read(kind: type[Engine[Any]], path: str) -> Engine[Any]:
+    """What a pickled engine is where it is unpickled."""
+    return kind.open(path, read_only=True)
+
+
 def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: bool) -> Registry:
     if algorithm != "adaptive":
         make = partial(MATCHERS[algorithm], schema, **options)
         outside = options.keys() & {"url", "database"}  # made twice, its tables would be there already
-        return PlainRegistry(schema, algorithm, make(), None if outside else make)
+        connected = algorithm.startswith("sql-")
+        return PlainRegistry(schema, algorithm, make(), None if outside else make, connected)
     from tamis.kernels.warmth import is_warm
     from tamis.segments.compile.statistics import Statistics
     from tamis.segments.compile.tuning import DEFAULT, Tuning
@@ -343,6 +408,11 @@ def _check_algorithm(algorithm: object) -> None:
 def _check_schema(schema: object) -> None:
     if schema is not None and not isinstance(schema, Schema):
         raise OptionError(f"expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
+
+
+def _check_arrow_option(arrow: object) -> None:
+    if arrow not in ("checked", "trusted"):
+        raise OptionError(f"expected arrow to be 'checked' or 'trusted', found {show_raw(arrow)}")
 
 
 def _check_option(name: str, found: object, kind: type) -> None:

@@ -6,6 +6,7 @@
     ├── EventError            an event that breaks a rule                .rule .attribute
     ├── UnknownSubscription   an id nobody subscribed                    .id
     ├── LimitError            input or work past a stated bound          .limit .found
+    │   └── WorkError         a subscription that could cost too much    .attributes
     ├── OptionError           an unknown algorithm, a bad argument
     ├── SegmentError          a stored file that is damaged or foreign   .path
     ├── JobError              a Spark job that failed, for a reason in its input or around it
@@ -33,6 +34,7 @@ __all__ = [
     "TamisError",
     "TwinDomainWarning",
     "UnknownSubscription",
+    "WorkError",
     "WriteConflict",
 ]
 
@@ -94,6 +96,20 @@ class LimitError(TamisError):
         super().__init__(message)
         self.limit = limit
         self.found = found
+
+    def placed(self, place: str) -> LimitError:
+        """The same error with a place before its message."""
+        error = _revive(type(self), (f"{place}: {self}",), self.__dict__)
+        assert isinstance(error, LimitError)
+        return error
+
+
+class WorkError(LimitError):
+    """A subscription that some event could make too dear: it compares `attributes` with each other in rings."""
+
+    def __init__(self, message: str, attributes: tuple[str, ...], limit: int, found: int) -> None:
+        super().__init__(message, limit, found)
+        self.attributes = attributes
 
 
 class OptionError(TamisError):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from operator import index
+from typing import Any, Generic, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from pyroaring import BitMap
 from tamis.errors import OptionError
 from tamis.matchers.base import Rows
 from tamis.model import SubscriptionId
+from tamis.model.predicates import Id
 
 __all__ = ["Codes", "Ids", "ListedIds", "Matches", "arrow_ids"]
 
@@ -60,7 +62,7 @@ def arrow_ids(listed: list[SubscriptionId]) -> pa.Array:
         raise OptionError("the ids (strings and integers, or integers too far apart) fit no Arrow type") from None
 
 
-class Matches:
+class Matches(Generic[Id]):
     """Which subscriptions each event of a batch satisfied. No order is promised within an event.
 
     Event `i` matched `ids[code]` for each code in `codes[offsets[i]:offsets[i + 1]]`.
@@ -76,7 +78,17 @@ class Matches:
         """The number of events."""
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[list[SubscriptionId]]:
+    def __repr__(self) -> str:
+        return f"<Matches: {len(self):,} events, {self.total:,} matches>"
+
+    def __getitem__(self, row: int) -> list[Id]:
+        """The ids that event `row` satisfied; from the end, if it is negative."""
+        at = index(row)
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"expected an event from 0 to {len(self) - 1}, found {at}")
+        return self.for_event(at % len(self))
+
+    def __iter__(self) -> Iterator[list[Id]]:
         return (self.for_event(row) for row in range(len(self)))
 
     @property
@@ -88,9 +100,9 @@ class Matches:
         """The number of matches of each event."""
         return self._rows.counts()
 
-    def for_event(self, row: int) -> list[SubscriptionId]:
+    def for_event(self, row: int) -> list[Id]:
         """The ids that event `row` satisfied."""
-        return self.ids.listed(self._row(row))
+        return cast(list[Id], self.ids.listed(self._row(row)))
 
     def bitmap(self, row: int) -> BitMap:
         """The event's answer as a compressed bitmap of codes (positions in `ids`), to count or intersect unlisted."""

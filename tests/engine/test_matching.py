@@ -11,6 +11,7 @@ import pytest
 from pyroaring import BitMap
 
 from tamis import Engine, EventError, LimitError, OptionError, Schema
+from tamis.engine import MAX_LEARNED, MAX_LEARNED_CHARACTERS
 from tamis.workloads import auctions
 
 EVENTS: list[dict[str, object]] = [
@@ -193,6 +194,21 @@ def test_an_open_schema_learns_attributes_and_kinds_from_both_sides(engine: Engi
         "price": ["number", "string"],
         "sold": ["boolean"],
     }
+
+
+def test_an_open_schema_learns_a_bounded_number_of_names_and_of_characters() -> None:
+    engine = Engine()
+    engine.subscribe("ann", "known = 1")
+    for first in range(0, 400, 20):
+        engine.match({f"{at:03}" + "a" * 4_000: 1 for at in range(first, first + 10)})
+        engine.match_many([{f"{at:03}" + "a" * 4_000: 1 for at in range(first + 10, first + 20)}])
+
+    learned = engine.stats()["attributes"]
+
+    assert len(learned) == 1 + MAX_LEARNED_CHARACTERS // 4_003 < 400
+    engine.match_many([{f"n{at}": 1 for at in range(MAX_LEARNED // 2)}] * 2)
+    engine.match({f"m{at}": 1 for at in range(MAX_LEARNED)})
+    assert sum(map(len, engine.stats()["attributes"])) <= MAX_LEARNED_CHARACTERS + len("known")
 
 
 def test_a_closed_schema_has_nothing_to_learn() -> None:

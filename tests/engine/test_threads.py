@@ -281,10 +281,10 @@ def test_nobody_is_held_up_while_everything_is_compiled_anew(
     subscriptions = adaptive(engine)
     merge, merging, go_on = subscriptions._merge, threading.Event(), threading.Event()
 
-    def slowly(*segments: Any) -> Any:
+    def slowly(*segments: Any, **known: Any) -> Any:
         merging.set()
         assert go_on.wait(30)
-        return merge(*segments)
+        return merge(*segments, **known)
 
     monkeypatch.setattr(subscriptions, "_merge", slowly)
     with ThreadPoolExecutor(1) as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import random
 import signal
 import sys
@@ -19,6 +20,7 @@ SUBSCRIPTIONS = [
 ]
 EVENTS = [{"category": CATEGORIES[n % 4], "price": 5 * n, "tags": [f"t{n}", "t3"]} for n in range(12)]
 PLAIN = {"category": "lamp", "price": 20}
+HANGS_SECONDS = 250
 MOST_CALLS = 2_000
 """An interrupt may be lost, in a destructor for instance: nobody waits for it for ever."""
 
@@ -38,6 +40,7 @@ def calls_of(algorithm: str) -> dict[str, Callable[[], object]]:
 
     return {
         "match_many": lambda: [sorted(map(str, found)) for found in engine.match_many(EVENTS)],
+        "two_threads": lambda: [sorted(map(str, found)) for found in engine.match_many(EVENTS, threads=2)],
         "count_many": lambda: engine.count_many(EVENTS).tolist(),
         "match": lambda: engine.match(PLAIN),
         "build": build,
@@ -68,6 +71,7 @@ def main(algorithm: str, times: int) -> None:
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     truth = calls_of("naive")
     for name, call in calls_of(algorithm).items():
+        faulthandler.dump_traceback_later(HANGS_SECONDS, exit=True)  # a call that waits for ever shows where
         call()  # compiled, from here on
         caught = interrupt(call, times, longest=2 * min(seconds(call) for _ in range(5)))
         assert call() == truth[name](), name

@@ -12,6 +12,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -32,6 +33,20 @@ EVENTS = [{"v": v, "tag": tag} for v in (0, 7, 26, 31) for tag in ("t0", "t1", "
 ERRORS: tuple[Callable[[], BaseException], ...] = (KeyboardInterrupt, MemoryError, lambda: TimeoutError("by a handler"))
 ZED = ("zed", "v = 7")
 
+
+class Interruption(Protocol):
+    """What a call is interrupted by, and what became of it."""
+
+    where: str
+    possible: bool
+    raised: BaseException | None
+
+    @property
+    def strange(self) -> bool: ...
+
+    def run(self, call: Callable[[], object]) -> object: ...
+
+
 Call = Callable[[Engine], object]
 CALLS: dict[str, Call] = {
     "subscribe": lambda engine: engine.subscribe("new", "v < 8 and tag = 't1'"),
@@ -40,7 +55,9 @@ CALLS: dict[str, Call] = {
     "replace in the delta": lambda engine: engine.subscribe(33, "v = 7"),
     "unsubscribe from a segment": lambda engine: engine.unsubscribe(4),
     "unsubscribe from the delta": lambda engine: engine.unsubscribe(32),
+    "unsubscribe_many": lambda engine: engine.unsubscribe_many([4, 32, 5, 31]),
     "subscribe_many": lambda engine: engine.subscribe_many(BATCH),
+    "observe": lambda engine: engine.observe(EVENTS),
 }
 DURABLE_CALLS: dict[str, Call] = CALLS | {
     "subscribe_many, past the log": lambda engine: engine.subscribe_many(LARGE_BATCH),
@@ -57,11 +74,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registries, "_LONG_LOG", 30)
 
 
-State = tuple[list[tuple[object, str]], list[list[str]]]
+State = tuple[list[tuple[object, str]], list[list[str]], object]
 
 
 def state(engine: Engine) -> State:
-    return engine._registry.items(), [sorted(map(str, found)) for found in engine.match_many(EVENTS)]
+    found = [sorted(map(str, found)) for found in engine.match_many(EVENTS)]
+    return engine._registry.items(), found, known(engine)
+
+
+def known(engine: Engine) -> object:
+    """What the engine learned of events, and would compile by."""
+    subscriptions = getattr(engine._registry, "subscriptions", None)
+    return subscriptions.statistics.to_json() if subscriptions and subscriptions.statistics else None
 
 
 def fill(engine: Engine) -> Engine:
@@ -88,21 +112,32 @@ class Trials:
         self.wrong: list[str] = []
 
     def run(self, name: str, call: Call, most: int, draw: random.Random) -> None:
+        allowed = self.allowed(call)
+        engine = self.make()
+        count = Interrupted(None, KeyboardInterrupt()).run(lambda: call(engine)).bytecodes
+        self._leave(engine)
+        for at in draw.sample(range(1, count + 1), min(most, count)):
+            error = ERRORS[self.tried % len(ERRORS)]()
+            self.attempt(f"{name}: bytecode {at} of {count}, {error!r}", call, Interrupted(at, error), allowed)
+
+    def allowed(self, call: Call) -> tuple[State, State]:
+        """The states before and after the call."""
         engine = self.make()
         before = state(engine)
         self._leave(engine)
         engine = self.make()
-        count = Interrupted(None, KeyboardInterrupt()).run(lambda: call(engine)).bytecodes
+        call(engine)
         after = state(engine)
         self._leave(engine)
-        for at in draw.sample(range(1, count + 1), min(most, count)):
-            self.tried += 1
-            error = ERRORS[self.tried % len(ERRORS)]()
-            wrong = self._trial(call, Interrupted(at, error), (before, after))
-            if wrong is not None:
-                self.wrong.append(f"{name}: bytecode {at} of {count}, {error!r} {wrong}")
+        return before, after
 
-    def _trial(self, call: Call, interrupt: Interrupted, allowed: tuple[State, State]) -> str | None:
+    def attempt(self, what: str, call: Call, interrupt: Interruption, allowed: tuple[State, State]) -> None:
+        self.tried += 1
+        wrong = self._trial(call, interrupt, allowed)
+        if wrong is not None:
+            self.wrong.append(f"{what} {wrong}")
+
+    def _trial(self, call: Call, interrupt: Interruption, allowed: tuple[State, State]) -> str | None:
         engine = self.make()
         interrupt.run(lambda: call(engine))
         try:
@@ -112,23 +147,23 @@ class Trials:
         finally:
             self._leave(engine)
 
-    def _verdict(self, engine: Engine, interrupt: Interrupted, allowed: tuple[State, State]) -> str | None:
+    def _verdict(self, engine: Engine, interrupt: Interruption, allowed: tuple[State, State]) -> str | None:
         where = f"({interrupt.where})"
-        if interrupt.where and interrupt.raised is not interrupt.error:
+        if interrupt.strange:
             return f"{where}: raised {interrupt.raised!r}"
         engine.check()
         found = state(engine)
-        if found not in allowed:
+        if found not in (allowed if interrupt.raised is not None else allowed[1:]):
             return f"{where}: neither as before nor as after"
         open_still = self.path is None or not engine._registry._folder.closed  # type: ignore[attr-defined]
         if open_still and not self._write(engine, interrupt.possible):
             return f"{where}: another thread waits for ever"
         if self.path is not None:
-            held = engine._registry.items()
+            held = engine._registry.items(), known(engine)
             leave(engine)
             with Engine.open(self.path) as opened:
                 opened.check()
-                if opened._registry.items() != held:
+                if (opened._registry.items(), known(opened)) != held:
                     return f"{where}: the folder differs from memory"
         return None
 

@@ -24,5 +24,5 @@ def test_interrupts_do_no_harm(algorithm: str) -> None:
 
     assert done.returncode == 0, f"ended with {done.returncode}: {done.stdout}{done.stderr[-2000:]}"
     caught = dict(line.split() for line in done.stdout.splitlines())
-    assert caught.keys() == {"match_many", "count_many", "match", "build"}
+    assert caught.keys() == {"match_many", "two_threads", "count_many", "match", "build"}
     assert all(int(count) > INTERRUPTS // 2 for count in caught.values()), caught

@@ -31,6 +31,11 @@ class Interrupted:
         self.possible = True
         self.raised: BaseException | None = None
 
+    @property
+    def strange(self) -> bool:
+        """Whether it was swallowed, or became something else."""
+        return bool(self.where) and self.raised is not self.error
+
     def run(self, call: Callable[[], object]) -> Interrupted:
         gc.collect(0)
         gc.disable()  # a finalizer of ours, run by the collector, could raise to nobody

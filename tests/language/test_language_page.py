@@ -7,6 +7,8 @@ the header says of the schema ("open schema", "with event types") chooses the on
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import pkgutil
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +16,9 @@ from typing import NamedTuple
 
 import pytest
 
+import tamis
 from tamis.engine import Engine
-from tamis.errors import EventError, LanguageError
+from tamis.errors import EventError, LanguageError, TamisError
 from tamis.language import parse, parse_raw, print_subscription
 from tamis.matchers.naive import conjunction_holds
 from tamis.model import Operator, Schema, parse_json
@@ -128,6 +131,27 @@ def test_a_limit_is_the_one_of_the_page(row: Row) -> None:
     module, _, name = _code(row.cells[2]).rpartition(".")
 
     assert getattr(importlib.import_module(module), name) == int(row.cells[1].replace(",", ""))
+    assert row.cells[3].startswith("none: ") or issubclass(getattr(tamis, _code(row.cells[3])), TamisError)
+
+
+def test_every_limit_is_on_the_page() -> None:
+    named = {_code(row.cells[2]) for row in ROWS if row.header[0] == "limit"}
+    found = {
+        f"{module.name}.{name}"
+        for module in pkgutil.walk_packages(tamis.__path__, "tamis.")
+        if not module.name.startswith(("tamis.spark", "tamis.kernels", "tamis.cli"))
+        for name in re.findall(r"^(MAX_\w+) = ", _source(module.name), re.MULTILINE)
+    }
+
+    assert found - {"tamis.model.values.MAX_BITS"} <= named  # which is MAX_DIGITS in bits
+    assert len(found) > 10
+
+
+def _source(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
 
 
 def test_every_table_is_one_that_a_test_runs() -> None:

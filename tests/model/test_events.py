@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tamis.errors import EventError, LimitError
 from tamis.model import Kind, Schema, Value, parse_json, read_event
 from tamis.model.events import MAX_DEPTH, MAX_VALUES
+from tamis.model.names import MAX_NAME, MAX_NAMES
 from tests.strategies import raw_events, schemas
 
 OPEN = Schema(open=True)
@@ -211,7 +212,11 @@ def test_an_event_has_a_limit_of_values() -> None:
 
 def test_a_message_stays_short_whatever_was_published() -> None:
     long = "x" * 10**6
-    for raw in ({long: 1, "event_type": "sale"}, {"event_type": long}, {"event_type": "sale", "price": long}):
+    for raw in (
+        {long[:MAX_NAME]: 1, "event_type": "sale"},
+        {"event_type": long},
+        {"event_type": "sale", "price": long},
+    ):
         assert len(str(_refused(raw))) < 300
 
 
@@ -247,6 +252,29 @@ def test_what_is_no_json_object_is_refused_with_its_place(text: str | bytes, mes
 def test_json_that_python_would_read_as_nan_is_refused_as_a_value() -> None:
     assert "expected a finite number, found nan" in str(_refused(parse_json('{"a": NaN}'), OPEN))
     assert "expected a finite number, found inf" in str(_refused(parse_json('{"a": 1e999}'), OPEN))
+
+
+# -- names ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_has_a_bounded_length_nested_or_not() -> None:
+    assert OPEN.event({"a" * MAX_NAME: 1}).values
+    assert OPEN.event({"a" * (MAX_NAME - 2): {"b": 1}}).values
+    assert not OPEN.event({"a" * MAX_NAME: {}}).values
+    for raw in ({"a" * (MAX_NAME + 1): 1}, {"a" * (MAX_NAME - 1): {"b": 1}}):
+        with pytest.raises(LimitError, match="expected at most 4,096 characters in a name, found 4,097: 'a") as caught:
+            OPEN.event(raw)
+        assert (caught.value.limit, caught.value.found) == (MAX_NAME, MAX_NAME + 1)
+
+
+def test_the_names_of_an_event_have_a_bounded_length_together() -> None:
+    prefix = "a" * (MAX_NAME - 10)
+    few, many = ({prefix: {f"{at:08}": 1 for at in range(count)}} for count in (2_000, 2_200))
+
+    assert len(OPEN.event(few).values) == 2_000
+    with pytest.raises(LimitError, match="characters in all names of one event") as caught:
+        OPEN.event(many)
+    assert caught.value.limit == MAX_NAMES < caught.value.found < MAX_NAMES + MAX_NAME
 
 
 # -- the strategies -------------------------------------------------------------------------------------------------

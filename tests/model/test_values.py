@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import pickle
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis.language import parse
+from tamis.model import Schema
 from tamis.model.values import (
     FIRST_INSTANT,
     LAST_INSTANT,
@@ -20,6 +23,7 @@ from tamis.model.values import (
     Kind,
     Value,
     ValueRefused,
+    exact,
     show,
     show_raw,
     timestamp,
@@ -74,7 +78,7 @@ def test_a_python_object_is_the_value_its_type_says(raw: object, value: Value) -
     found = value_of(raw)
 
     assert found == value
-    assert type(found.data) in (bool, int, float, str)
+    assert type(found.data) in (bool, float, str) or type(found.data) is type(exact(int(found.data)))
 
 
 @pytest.mark.parametrize(
@@ -228,9 +232,44 @@ def test_any_object_is_a_plain_value_or_refused(raw: object) -> None:
     if value is None:
         assert refused.startswith("expected ")
     else:
-        assert type(value.data) in (bool, int, float, str)
+        assert type(value.data) in (bool, float, str) or type(value.data) is type(exact(int(value.data)))
         assert show(value)
 
 
 def test_a_number_of_the_longest_length_can_be_shown() -> None:
     assert len(show(value_of(10**MAX_DIGITS - 1))) == MAX_DIGITS
+
+
+_COLLIDING = 2**61 - 1
+"""Python hashes every multiple of it as 0."""
+
+
+def test_whole_numbers_that_python_hashes_alike_are_told_apart_by_their_hash() -> None:
+    values = [value_of(_COLLIDING * many) for many in range(1, 20_001)]
+
+    assert len({hash(value) for value in values}) > len(values) * 0.9
+
+
+@given(st.one_of(st.integers(), st.integers(-(2**1100), 2**1100), st.integers(0, 2**53).map(lambda one: one << 900)))
+def test_whole_numbers_that_are_equal_hash_equally_also_as_doubles(whole: int) -> None:
+    assert hash(value_of(whole)) == hash(value_of(Decimal(whole)))
+    if abs(whole) < 2**1024 - 2**970 and int(float(whole)) == whole:
+        assert value_of(float(whole)) == value_of(whole)
+        assert hash(value_of(float(whole))) == hash(value_of(whole))
+
+
+@given(st.integers(2**60, 2**80), st.integers(-2, 2))
+def test_bounds_of_long_whole_numbers_meet_the_values_of_events(bound: int, beside: int) -> None:
+    schema = Schema.loads(f'[attributes]\nn = {{ type = "integer", min = -{2**90}, max = {2**90} }}')
+    (first,) = parse(f"n > {bound - 1} and n < {bound + 3} and n != {bound} and n in ({bound}, {bound + 1})", schema)
+    constants = [value for predicate in first for value in predicate.constants]
+
+    assert constants == [value_of(bound + 1)]
+    assert {*constants, value_of(bound + 1)} == {*constants}
+    assert (value_of(bound + beside) in {*constants}) is (beside == 1)
+
+
+def test_a_long_whole_number_survives_a_pickle() -> None:
+    value = value_of(10**100)
+
+    assert {pickle.loads(pickle.dumps(value)), value} == {value}  # noqa: S301  # our own

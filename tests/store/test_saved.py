@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
 import stat
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 import xxhash
 
-from tamis import Engine, Schema, SegmentError
+from tamis import Engine, OptionError, Schema, SegmentError
 from tamis.store.saved import Saved, read_saved, write_saved
 from tamis.workloads import auctions
 
@@ -198,11 +200,31 @@ def test_a_folder_in_the_place_of_the_file_is_a_segment_error(tmp_path: Path) ->
         Engine(algorithm="naive").save(tmp_path)
 
 
-def test_a_saved_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
-    (tmp_path / "other").write_bytes(b"")
+def modes(path: Path) -> set[str]:
+    return {f"{stat.S_IMODE(file.stat().st_mode):o}" for file in (path.iterdir() if path.is_dir() else [path])}
 
-    Engine(algorithm="naive").save(tmp_path / "engine")
-    Engine().save(tmp_path / "folder")
 
-    files = [tmp_path / "other", tmp_path / "engine", *(tmp_path / "folder").iterdir()]
-    assert len({stat.S_IMODE(file.stat().st_mode) for file in files}) == 1
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_what_is_saved_is_its_owners_alone_unless_a_mode_is_given(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        for name, mode in (("private", None), ("shared", 0o750)):
+            Engine(algorithm="naive").save(tmp_path / f"{name}-file", mode=mode)
+            Engine().save(tmp_path / f"{name}-folder", mode=mode)
+    finally:
+        os.umask(before)
+
+    assert (modes(tmp_path / "private-file"), modes(tmp_path / "private-folder")) == ({"600"}, {"600"})
+    assert (modes(tmp_path / "shared-file"), modes(tmp_path / "shared-folder")) == ({"640"}, {"640"})
+    folders = [f"{stat.S_IMODE((tmp_path / name).stat().st_mode):o}" for name in ("private-folder", "shared-folder")]
+    assert folders == ["700", "750"]
+
+
+@pytest.mark.parametrize("mode", [0, 0o400, 0o1777, -1, "750", True, 0o70])
+def test_a_mode_that_is_none_is_refused(tmp_path: Path, mode: Any) -> None:
+    with pytest.raises(OptionError, match="expected a folder's mode from 0o700"):
+        Engine().save(tmp_path / "engine", mode=mode)
+    with pytest.raises(OptionError, match="expected a folder's mode from 0o700"):
+        Engine.open(tmp_path / "engine", create=True, mode=mode)
+
+    assert list(tmp_path.iterdir()) == []

@@ -10,18 +10,25 @@ import pyarrow as pa
 import pytest
 
 from tamis import Engine
+from tamis.workloads.ads import Ads
 from tamis.workloads.lesub import LeSub
 from tamis.workloads.light import Light
 from tamis.workloads.slices import BLOCK_ROWS, Workload
 from tamis.workloads.topss import TOPSS
 
-WORKLOADS: dict[str, Workload] = {**TOPSS, "lesub": LeSub(), "light": Light(), "exponential": Light(p=0.1)}
+WORKLOADS: dict[str, Workload] = {
+    **TOPSS,
+    "lesub": LeSub(),
+    "light": Light(),
+    "exponential": Light(p=0.1),
+    "ads": Ads(),
+}
 EDGE = BLOCK_ROWS
 
 every_workload = pytest.mark.parametrize("name", WORKLOADS)
 
 
-@pytest.mark.parametrize("name", ["w3", "w4", "lesub", "light", "exponential"])
+@pytest.mark.parametrize("name", ["w3", "w4", "lesub", "light", "exponential", "ads"])
 def test_a_slice_has_the_same_rows_as_the_whole(name: str) -> None:
     workload = WORKLOADS[name]
 
@@ -31,7 +38,7 @@ def test_a_slice_has_the_same_rows_as_the_whole(name: str) -> None:
             assert make(stop, start=start).equals(whole.slice(start, stop - start)), (make, start, stop)
 
 
-@pytest.mark.parametrize("name", ["w4", "lesub", "light"])
+@pytest.mark.parametrize("name", ["w4", "lesub", "light", "ads"])
 def test_workers_that_share_the_rows_make_the_whole(name: str) -> None:
     workload = WORKLOADS[name]
     cuts = [0, 1, 1000, EDGE - 1, EDGE + 1, EDGE + 500]

@@ -31,9 +31,11 @@ Mask = npt.NDArray[np.bool_]
 Arrow: TypeAlias = pa.Table | pa.StructArray
 
 
-def batch_of_arrow(events: Arrow, schema: Schema, refuse: Refuse, *, validated: bool = False) -> Batch:
-    """The events that are accepted, in order."""
-    columns = _look_at(events, schema, validated)
+def batch_of_arrow(
+    events: Arrow, schema: Schema, refuse: Refuse, *, validated: bool = False, text: bool = False
+) -> Batch:
+    """The events that are accepted, in order. With `text` all strings are known to be UTF-8."""
+    columns = _look_at(events, schema, validated, text)
     good, parts = columns.certain, columns.parts()
     if parts is None:
         good, parts = np.zeros(len(events), bool), {}
@@ -47,7 +49,7 @@ def batch_of_arrow(events: Arrow, schema: Schema, refuse: Refuse, *, validated: 
 
 def certain(events: Arrow, schema: Schema) -> Mask:
     """True for events that certainly keep R1-R3 and whose values all lie in their domains."""
-    return _look_at(events, schema, validated=False).certain
+    return _look_at(events, schema).certain
 
 
 def doubtful_rows(events: Arrow, good: Mask) -> Iterator[tuple[int, Raw]]:
@@ -111,7 +113,7 @@ class _Columns:
         return parts
 
 
-def _look_at(events: Arrow, schema: Schema, validated: bool) -> _Columns:
+def _look_at(events: Arrow, schema: Schema, validated: bool = False, text: bool = False) -> _Columns:
     if isinstance(events, pa.Table):
         check_names(events.column_names)
     columns = _distinct(events)
@@ -121,7 +123,7 @@ def _look_at(events: Arrow, schema: Schema, validated: bool) -> _Columns:
     for name, column in columns.items():
         leaf, domain = leaf_of(column), schema.domain(name)
         if leaf is not None:
-            fits = domain is not None and column_fits(domain, leaf.of, leaf.column, validated=validated)
+            fits = domain is not None and column_fits(domain, leaf.of, leaf.column, validated=validated, text=text)
             found.doubt(leaf, fits)
             if fits is not False:
                 found.leaves[name] = leaf

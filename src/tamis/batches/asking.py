@@ -45,6 +45,6 @@ def ask(
 def raise_by_row(row: int, error: Refusal) -> None:
     """Stop at the first refusal; the error says which event of the batch it is."""
     if isinstance(error, LimitError):
-        raise LimitError(f"event {row}: {error}", error.limit, error.found) from None
+        raise error.placed(f"event {row}") from None
     message = str(error).removeprefix(f"{error.rule}: ")
     raise EventError(f"event {row}: {message}", error.rule, error.attribute) from None

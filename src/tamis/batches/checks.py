@@ -116,13 +116,18 @@ CHECKS: Mapping[type[Domain], Check] = {
 }
 
 
-def column_fits(domain: Domain, of: ArrowType | None, column: pa.Array, *, validated: bool = False) -> Verdict:
+def column_fits(
+    domain: Domain, of: ArrowType | None, column: pa.Array, *, validated: bool = False, text: bool = False
+) -> Verdict:
     """Which entries are certainly values of the domain.
 
     Of values that were validated only what reading them needs is asked: their kind, that they are values, and that
-    names are known ones.
+    names are known ones. With `text` strings are known to be UTF-8.
     """
-    if of is None or (sound := of.sound(column)) is False:
+    if of is None:
+        return False
+    sound = True if text and of.kind is Kind.STRING else of.sound(column)
+    if sound is False:
         return False
     check = _of_kind if validated and not isinstance(domain, Finite) else CHECKS[type(domain)].column
     fits = check(domain, of, column)

@@ -13,28 +13,35 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.batches.arrow import Arrow, batch_of_arrow, certain, doubtful_rows
+from tamis.batches.arrow_checks import check_arrow
 from tamis.batches.asking import Raw, Refuse, ask, raise_by_row
 from tamis.batches.batch import Batch, batch_of_events
 from tamis.model import Event, Schema
 
-__all__ = ["Events", "find_refused", "read_batch", "read_events"]
+__all__ = ["Events", "check_events", "find_refused", "read_batch", "read_events"]
 
 Events: TypeAlias = Iterable[Raw] | pa.Table | pa.RecordBatch | pa.StructArray
 
 
-def read_batch(events: Events, schema: Schema, refuse: Refuse = raise_by_row, *, validated: bool = False) -> Batch:
+def read_batch(
+    events: Events, schema: Schema, refuse: Refuse = raise_by_row, *, validated: bool = False, strange: bool = False
+) -> Batch:
     """The accepted events as columns, in order.
 
     With `validated` no rule is checked again, only what reading needs: a value that cannot be read is still refused.
+    Arrow that is `strange`, from whomever, is looked at before any of it is read.
     """
+    text = strange and check_events(events)
     source = _arrow(events)
     if source is not None:
-        return batch_of_arrow(source, schema, refuse, validated=validated)
+        return batch_of_arrow(source, schema, refuse, validated=validated, text=text)
     return batch_of_events([event for _, event in ask(enumerate(events), schema, refuse, validated=validated)])
 
 
-def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row) -> list[Event]:
+def read_events(events: Events, schema: Schema, refuse: Refuse = raise_by_row, *, strange: bool = False) -> list[Event]:
     """The accepted events one by one, for those who have no use for columns."""
+    if strange:
+        check_events(events)
     source = _arrow(events)
     found = enumerate(events) if source is None else doubtful_rows(source, np.zeros(len(source), bool))
     return [event for _, event in ask(found, schema, refuse)]
@@ -46,6 +53,11 @@ def find_refused(events: Events, schema: Schema, refuse: Refuse) -> None:
     found = enumerate(events) if source is None else doubtful_rows(source, certain(source, schema))
     for _ in ask(found, schema, refuse):
         pass
+
+
+def check_events(events: Events) -> bool:
+    """Have Arrow from strangers looked at: whether it is, and all its text is UTF-8; `EventError` if it is damaged."""
+    return isinstance(events, pa.Table | pa.RecordBatch | pa.StructArray) and check_arrow(events)
 
 
 def _arrow(events: Events) -> Arrow | None:

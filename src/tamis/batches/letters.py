@@ -21,4 +21,5 @@ def letters_of(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]
     if not len(texts) or data is None or not data.size:
         return np.zeros(len(texts) + 1, width), np.zeros(1, np.uint8)
     first, last = texts.offset, texts.offset + len(texts)  # behind `last` the buffer may end anywhere
-    return np.frombuffer(ends, width, last + 1)[first:], np.frombuffer(data, np.uint8)
+    found = np.frombuffer(ends, width, last + 1)[first:]
+    return np.require(found, requirements="A"), np.frombuffer(data, np.uint8)  # from strangers they may lie anywhere

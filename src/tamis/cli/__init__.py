@@ -1,6 +1,6 @@
 """The command-line door: one file per command, listed in `_COMMANDS`.
 
-Exit codes: 0 done, 2 the user's mistake (one line on stderr), 1 ours.
+Exit codes: 0 done, 2 the user's mistake (one line on stderr), 1 ours; of `check` and `repair` 1 is damage.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _COMMANDS = {
     "explain": "why an event does or does not match a subscription",
     "schema": "check, infer or extend a schema",
     "warm": "compile the inner loops now, not at the first call",
+    "check": "look at all that is kept in a folder, a file or an index",
+    "repair": "copy what is whole of something damaged",
 }
 """Name → the line in `tamis --help`; the module of that name has `configure(parser)` and `run(arguments)`."""
 

@@ -26,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     place.add_argument("--update", metavar="DIR", help="an index that gets a version with these changes")
     place.add_argument("--compact", metavar="DIR", help="an index that gets a version in as few segments as will do")
     parser.add_argument("--strict", action="store_true", help="stop at a subscription that cannot be read")
+    parser.add_argument("--mode", type=_octal, help="who may read a new index in a local folder (default 700)")
     add_spark_options(parser)
 
 
@@ -45,7 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.compact:
             done = ts.compact(path)
         elif schema is not None and arguments.out:
-            done = ts.index(read_subscriptions(spark, arguments.subscriptions), schema, path, strict=arguments.strict)
+            given = read_subscriptions(spark, arguments.subscriptions)
+            done = ts.index(given, schema, path, strict=arguments.strict, mode=arguments.mode)
         else:
             done = ts.update(path, read_subscriptions(spark, arguments.subscriptions), strict=arguments.strict)
     print(
@@ -56,6 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{done.removed:,} subscriptions were replaced or deleted")
     tell_rejected(path, done.rejected)
     return 0
+
+
+def _octal(text: str) -> int:
+    if len(text) not in (3, 4) or set(text) - set("01234567"):
+        raise argparse.ArgumentTypeError(
+            f"expected a folder's mode as chmod takes it, such as 755, found {text[:40]!r}"
+        )
+    return int(text, 8)
 
 
 def tell_rejected(path: str, count: int) -> None:

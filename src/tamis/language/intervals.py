@@ -18,7 +18,7 @@ from typing import Final
 from tamis.model import OPERATORS, TOTAL, Domain, Integer, Kind, Operator, Predicate, Value
 from tamis.model.operators import Needs, Shape
 from tamis.model.regions import ALL, Cut, Data, Interval, admitted, prefix_range
-from tamis.model.values import FIRST_INSTANT, LAST_INSTANT
+from tamis.model.values import FIRST_INSTANT, LAST_INSTANT, exact
 
 __all__ = ["NEVER", "is_hole", "is_point", "one_of", "simplify_interval", "without"]
 
@@ -84,7 +84,7 @@ class _Tests:
         self.line = _line(domain, self.kind)
         self.around = reduce(Interval.meet, (_admitted(test, self.whole) for test in self.tests), self.line)
         self.holes = {value.data for test in self.tests if is_hole(test) for value in test.constants}
-        self.gone = _widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
+        self.gone = widest({str(test.constants[0].data) for test in self.tests if test.operator is _O.NOT_STARTS})
 
     def simplify(self) -> list[Predicate] | None:
         points = [set(test.constants) for test in self.tests if is_point(test)]
@@ -116,9 +116,9 @@ class _Tests:
                     return Interval(start, start)
                 start = gone.end
         while start is not None and not start.after and start.data in self.holes:
-            start = Cut(int(start.data) + 1, False) if self.whole else Cut(start.data, True)
+            start = Cut(exact(int(start.data) + 1), False) if self.whole else Cut(start.data, True)
         while end is not None and end.after and end.data in self.holes:
-            end = Cut(int(end.data) - 1, True) if self.whole else Cut(end.data, False)
+            end = Cut(exact(int(end.data) - 1), True) if self.whole else Cut(end.data, False)
         for gone in map(prefix_range, reversed(self.gone)):
             if gone.holds_before(end):
                 end = gone.start
@@ -160,8 +160,8 @@ class _Tests:
 def _line(domain: Domain, kind: Kind) -> Interval:
     """All values of the kind in the domain. Some lines have ends, and a bound there says nothing."""
     if isinstance(domain, Integer):
-        start = None if domain.min is None else Cut(domain.min, False)
-        return Interval(start, None if domain.max is None else Cut(domain.max, True))
+        start = None if domain.min is None else Cut(exact(domain.min), False)
+        return Interval(start, None if domain.max is None else Cut(exact(domain.max), True))
     if kind is Kind.TIMESTAMP:
         return Interval(Cut(FIRST_INSTANT, False), Cut(LAST_INSTANT, True))
     return Interval(Cut("", False) if kind is Kind.STRING else None, None)
@@ -176,12 +176,12 @@ def _admitted(test: Predicate, whole: bool) -> Interval:
         return ALL
     ((start, end),) = inside
     if whole:
-        start = None if start is None else Cut(int(start.data) + start.after, False)
-        end = None if end is None else Cut(int(end.data) - (not end.after), True)
+        start = None if start is None else Cut(exact(int(start.data) + start.after), False)
+        end = None if end is None else Cut(exact(int(end.data) - (not end.after)), True)
     return Interval(start, end)
 
 
-def _widest(prefixes: set[str]) -> tuple[str, ...]:
+def widest(prefixes: set[str]) -> tuple[str, ...]:
     """In order, the prefixes that do not begin with another of them."""
     found: list[str] = []
     for prefix in sorted(prefixes):

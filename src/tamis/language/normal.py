@@ -21,6 +21,7 @@ from tamis.language.printer import print_predicate
 from tamis.language.resolve import Resolver
 from tamis.language.simplify import NEVER, simplify_comparisons
 from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Threshold, Value
+from tamis.model.bindings import check_work
 from tamis.model.predicates import is_about_event
 
 __all__ = ["MAX_CONJUNCTIONS", "MAX_PREDICATES", "disjuncts", "normalise", "simplify"]
@@ -65,6 +66,8 @@ def _check_limit(found: int, limit: int, what: str) -> None:
 def normalise(conjunctions: Iterable[Conjunction], schema: Schema) -> tuple[Conjunction, ...]:
     """Each conjunction simplified; those that never hold and those that another covers dropped."""
     simple = [simplified for one in conjunctions if (simplified := simplify(one, schema)) is not NEVER]
+    for one in simple:
+        check_work(schema, one)
     kept = {frozenset(one): one for one in reversed(simple)}  # of equal ones, the first
     least = [one for predicates, one in kept.items() if not any(fewer < predicates for fewer in kept)]
     return tuple(sorted(least, key=lambda one: [_key(predicate) for predicate in one]))

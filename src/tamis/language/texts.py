@@ -25,6 +25,8 @@ __all__ = ["Texts", "simplify_texts", "text_predicate"]
 
 _O = Operator
 _EMPTY = string("")
+_COMPARED = 128
+"""Past so many tests of one attribute nobody looks for those that others say: it takes their square."""
 
 
 def text_predicate(attribute: str, operator: Operator, operand: Value | tuple[Value, ...], fold: bool) -> Predicate:
@@ -77,6 +79,9 @@ def simplify_texts(attribute: str, tests: list[Predicate]) -> Texts | None:
     """What they say together of the one bound value."""
     wanted = list(dict.fromkeys(test for test in tests if not OPERATORS[test.operator].negated))
     gone = list(dict.fromkeys(_contrary(test) for test in tests if OPERATORS[test.operator].negated))
+    if len(tests) > _COMPARED:
+        left = wanted + [_contrary(one) for one in gone]
+        return NEVER if set(wanted) & set(gone) else Texts(left, [])
     if _contradict(wanted) or any(_says(one, other) for one in wanted for other in gone):
         return NEVER
     kept = [one for one in wanted if not any(other != one and _says(other, one) for other in wanted)]

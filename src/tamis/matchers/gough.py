@@ -33,7 +33,8 @@ _EFFORT = 300
 """Rows placed under edges, per node of the budget: the other way in which the tree explodes."""
 
 
-_MOST_LEVELS = 400
+MOST_LEVELS = 400
+MOST_NODES = 100_000
 """Attributes; the tree is built by recursion."""
 
 
@@ -46,7 +47,7 @@ class _Node(NamedTuple):
 
 
 class Gough(Rebuilding):
-    def __init__(self, schema: Schema, most_nodes: int = 100_000) -> None:
+    def __init__(self, schema: Schema, most_nodes: int = MOST_NODES) -> None:
         super().__init__(schema)
         self._most_nodes = most_nodes
         self._levels: list[Level] = []
@@ -111,10 +112,10 @@ class _Growing:
                     asked.setdefault(predicate.attribute, {}).setdefault(row, []).append(predicate)
                 else:
                     self.exact[row] = False
-        if len(asked) > _MOST_LEVELS:
+        if len(asked) > MOST_LEVELS:
             raise LimitError(
-                f"expected at most {_MOST_LEVELS} attributes, the levels of the tree, found {len(asked):,}",
-                _MOST_LEVELS,
+                f"expected at most {MOST_LEVELS} attributes, the levels of the tree, found {len(asked):,}",
+                MOST_LEVELS,
                 len(asked),
             )
         self.levels: list[Level] = []

@@ -6,7 +6,7 @@ comparisons at once; `contains`, `not contains` and presence look at the whole s
 
 We deviate from the figure in that predicates on unconnected attributes are tried apart, not in one product over all
 attributes: a choice for one cannot help or hurt another. Attributes that are compared with each other are tried in
-all combinations, up to a bound on how many: past it the answer is a `LimitError`, never a guess.
+all combinations, unless these are very many: then `model.bindings` finds one, or that there is none, without that.
 
 Cost: match O(all predicates of all subscriptions × values), add and remove O(1), memory O(subscriptions).
 """
@@ -14,10 +14,10 @@ Cost: match O(all predicates of all subscriptions × values), add and remove O(1
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from sys import getsizeof
 from typing import assert_never
 
-from tamis.errors import LimitError
 from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
 from tamis.model import (
     COMPARISONS,
@@ -31,14 +31,15 @@ from tamis.model import (
     Value,
     compare,
 )
+from tamis.model.bindings import Group, connected
 from tamis.model.operators import Shape
 from tamis.model.predicates import folded
 from tamis.model.values import Kind
 
-__all__ = ["MAX_BINDINGS", "Naive", "conjunction_holds", "connected", "find_binding", "threshold_holds"]
+__all__ = ["FEW_CHOICES", "Naive", "conjunction_holds", "find_binding", "threshold_holds"]
 
-MAX_BINDINGS = 1_000_000
-"""Choices of values tried for attributes that one conjunction compares with each other."""
+FEW_CHOICES = 1_000
+"""Choices of values, times what each is compared with, that are tried one by one."""
 
 
 class Naive:
@@ -124,38 +125,25 @@ def threshold_holds(schema: Schema, threshold: Threshold, event: Event, work: Wo
     return False
 
 
-def connected(predicates: list[Predicate]) -> list[list[Predicate]]:
-    """Predicates in groups such that no two groups name the same attribute."""
-    groups: list[tuple[set[str], list[Predicate]]] = []
-    for predicate in predicates:
-        names, members = set(predicate.attributes), [predicate]
-        for group in [group for group in groups if group[0] & names]:
-            groups.remove(group)
-            names, members = names | group[0], group[1] + members
-        groups.append((names, members))
-    return [members for _, members in groups]
-
-
 def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Work) -> dict[str, Value] | None:
     """A choice of one value per attribute under which all comparisons of the group hold; None if there is none.
 
     One attribute is bound after another, by name, and each comparison is tried with the last it names.
     """
     ripe: dict[str, list[Predicate]] = {name: [] for predicate in group for name in predicate.attributes}
+    names = sorted(ripe)
+    choices = prod(len(event.values.get(name, ())) for name in names)
+    if choices > 1 and choices * sum(len(one.constants) or 1 for one in group) > FEW_CHOICES:
+        work.predicates_evaluated += len(group)
+        return Group.of(schema, group).find(event)
     for predicate in group:
         ripe[max(predicate.attributes)].append(predicate)
-    names = sorted(ripe)
     binding: dict[str, Value] = {}
-    tried = 0
 
     def bind(at: int) -> bool:
-        nonlocal tried
         if at == len(names):
             return True
         for value in event.values.get(names[at], ()):
-            tried += 1
-            if tried > MAX_BINDINGS:
-                raise _too_many(names, event)
             binding[names[at]] = value
             if all(_holds(schema, predicate, binding, work) for predicate in ripe[names[at]]) and bind(at + 1):
                 return True
@@ -174,12 +162,3 @@ def _holds(schema: Schema, predicate: Predicate, binding: Mapping[str, Value], w
     assert operand is not None
     assert not isinstance(operand, Threshold)
     return compare(domain, predicate.operator, binding[predicate.attribute], operand)
-
-
-def _too_many(names: list[str], event: Event) -> LimitError:
-    sizes = " × ".join(f"{len(event.values.get(name, ()))} of {name!r}" for name in names)
-    return LimitError(
-        f"comparing these attributes with each other takes more than {MAX_BINDINGS:,} choices of values: {sizes}",
-        MAX_BINDINGS,
-        MAX_BINDINGS + 1,
-    )

@@ -15,7 +15,6 @@ for `tree`, times the trees in use; memory at most c² times that of `tree`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -44,7 +43,6 @@ class RapidMatch(TreeMatch):
             raise OptionError(f"expected c >= 0, the number of ones up to which an event is light, found {c}")
         self._c = c
         self._planted: dict[tuple[int, int], _Planted] = {}
-        self._planting = threading.Lock()
         self._ones = self._zeros = np.empty(0, np.int64)
 
     def _plant(self) -> None:
@@ -76,10 +74,9 @@ class RapidMatch(TreeMatch):
         width = -(-len(bits) // (ones + 1))
         block = next(at for at in range(ones + 1) if not bits[at * width : (at + 1) * width].any())
         low, high = min(block * width, len(bits)), min((block + 1) * width, len(bits))
-        with self._planting:
-            planted = self._planted.get((ones, block))
-            if planted is None:
-                planted = self._planted[ones, block] = self._plant_light(ones, low, high)
+        planted = self._planted.get((ones, block))
+        if planted is None:  # two readers may both plant it, and either tree will do
+            planted = self._planted[ones, block] = self._plant_light(ones, low, high)
         return self._members_of(planted, np.roll(bits, -high))
 
     def _members_of(self, planted: _Planted, bits: Bits) -> Ints:

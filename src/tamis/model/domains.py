@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from tamis.errors import SchemaError
-from tamis.model.values import MAX_BITS, MAX_DIGITS, Kind, Value, ValueRefused, show_raw, timestamp, value_of
+from tamis.model.values import MAX_BITS, MAX_DIGITS, Kind, Value, ValueRefused, exact, show_raw, timestamp, value_of
 
 __all__ = ["Boolean", "Domain", "Integer", "Number", "String", "Timestamp", "Untyped", "hint"]
 
@@ -103,7 +103,7 @@ class Integer(Domain):
         data = found.data
         if found.kind is not Kind.NUMBER or (isinstance(data, float) and not data.is_integer()):
             raise self.refuse(raw)
-        whole = int(data)
+        whole = exact(int(data))
         if (self.min is not None and whole < self.min) or (self.max is not None and whole > self.max):
             raise self.refuse(raw)
         return Value(Kind.NUMBER, whole)

@@ -8,15 +8,16 @@ the attribute `seller.rating`. Where the schema has a single event type, an even
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from tamis.errors import EventError, LimitError
 from tamis.model.domains import hint
 from tamis.model.names import MAX_DEPTH, flatten_mapping
 from tamis.model.schema import EVENT_TYPE, Schema, View
-from tamis.model.values import MAX_DIGITS, Value, ValueRefused, show_raw
+from tamis.model.values import MAX_DIGITS, Kind, Value, ValueRefused, show_raw
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event", "read_validated"]
 
@@ -29,6 +30,8 @@ class Event:
     """Attribute → its values, each once, in the order given."""
 
     values: Mapping[str, tuple[Value, ...]]
+    lines: dict[str, Mapping[Kind, Sequence[Any]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Kept by `bindings` as it sorts them."""
 
 
 def parse_json(text: str | bytes) -> dict[str, object]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from tamis.errors import SchemaError
+from tamis.model.caching import cached_property
 from tamis.model.domains import Domain, hint
 from tamis.model.orders import PartialOrder
 from tamis.model.values import Kind, Value, ValueRefused, is_text, show_raw, value_of
@@ -144,7 +144,7 @@ class Hierarchical(Finite):
         return cls(tuple((name, tuple(above)) for name, above in parents.items()))
 
     @cached_property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]  # computed here, given in its sibling
+    def names(self) -> tuple[str, ...]:  # computed here, given in its sibling
         return tuple(name for name, _ in self.parents)
 
     @property

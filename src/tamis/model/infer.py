@@ -52,7 +52,7 @@ def _read_sample(at: int, raw: Mapping[str, object]) -> Event:
     except EventError as error:
         raise EventError(f"sample {at}: {error}", attribute=error.attribute) from None
     except LimitError as error:
-        raise LimitError(f"sample {at}: {error}", error.limit, error.found) from None
+        raise error.placed(f"sample {at}") from None
     return event
 
 

@@ -11,17 +11,18 @@ here once, and everything faster is tested against it.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from tamis.model.domains import Domain
 from tamis.model.operators import COMPARISONS, COMPLEMENT, OPERATORS, Operator, Row, Shape
 from tamis.model.patterns import pattern
 from tamis.model.values import Kind, Value
 
-__all__ = ["Conjunction", "Predicate", "Reference", "Subscription", "SubscriptionId", "Threshold", "compare", "folded"]
-__all__ += ["is_about_event"]
+__all__ = ["Conjunction", "Id", "Predicate", "Reference", "Subscription", "SubscriptionId", "Threshold", "compare"]
+__all__ += ["folded", "is_about_event"]
 
 
 class Reference(NamedTuple):
@@ -47,6 +48,13 @@ class Threshold:
 
 Operand = Value | Reference | Threshold | tuple[Value, ...] | None
 SubscriptionId = str | int
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # type checkers have it; a default comes with Python 3.13
+
+    Id = TypeVar("Id", bound=SubscriptionId, default=SubscriptionId)
+else:
+    Id = typing.TypeVar("Id", bound=SubscriptionId)
 
 
 @dataclass(frozen=True, slots=True)

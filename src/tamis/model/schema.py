@@ -10,12 +10,13 @@ import threading
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from tamis import forks
 from tamis.errors import EventError, SchemaError, TwinDomainWarning
+from tamis.model.caching import cached_property
 from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped, hint
 from tamis.model.finite import EventTypes
 from tamis.model.values import ValueRefused, is_text, show_raw
@@ -89,7 +90,11 @@ class _Views:
         self._room = max(_VIEWS_ROOM, 4 * own_names)
         self._held = 0
         self._views: dict[tuple[str, ...], View] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        self._lock = forks.renewed(self._lock)
 
     def get(self, event_types: tuple[str, ...]) -> View | None:
         return self._views.get(event_types)

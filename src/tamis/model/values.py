@@ -27,6 +27,7 @@ __all__ = [
     "Kind",
     "Value",
     "ValueRefused",
+    "exact",
     "is_text",
     "show",
     "show_raw",
@@ -47,6 +48,9 @@ _FRACTION = re.compile(r"[^0-9:+-][0-9:]+[.,]([0-9]{7,})")
 FIRST_INSTANT = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND * 1000
 LAST_INSTANT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND * 1000 + 999
 """The ends of time, as far as a date can be written with four digits of a year."""
+
+_SHORT_BITS = LAST_INSTANT.bit_length()
+"""Of whole numbers so short at most a few hundred share a hash."""
 
 
 class Kind(IntEnum):
@@ -69,6 +73,25 @@ class Value(NamedTuple):
 
     kind: Kind
     data: int | float | str
+
+
+class _Long(int):
+    """A whole number past all instants. Python's own hash is the number modulo 2**61 - 1: of the multiples of that
+    somebody may send as many as they like, and a dictionary of n of them would take n**2 steps."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        length = self.bit_length()
+        if length <= 1024 and length - (self & -self).bit_length() < 53:
+            return int.__hash__(self)  # it may equal a double, of which no hundred share a hash
+        return hash(self.to_bytes(length // 8 + 1, "little", signed=True))  # bytes are salted
+
+
+def exact(raw: int) -> int:
+    """A whole number as values have it, fit to be looked up whoever chose it: each that is made must come by here,
+    for equal ones of the two sorts hash differently."""
+    return _Long(raw) if raw.bit_length() > _SHORT_BITS else int(raw)
 
 
 class ValueRefused(TamisError):
@@ -119,7 +142,7 @@ def value_of(raw: object) -> Value:
         case bool():
             return Value(Kind.BOOLEAN, raw)
         case int():
-            return Value(Kind.NUMBER, _short(int(raw)))
+            return Value(Kind.NUMBER, _short(raw))
         case float():
             return Value(Kind.NUMBER, _finite(raw))
         case str():
@@ -138,7 +161,7 @@ def value_of(raw: object) -> Value:
 def _short(raw: int) -> int:
     if raw.bit_length() > MAX_BITS:
         raise ValueRefused(f"expected a number of at most {MAX_DIGITS:,} digits, found {show_raw(raw)}")
-    return raw
+    return exact(raw)
 
 
 def _finite(raw: float) -> float:
@@ -154,7 +177,7 @@ def _from_decimal(raw: Decimal) -> int | float:
     if raw and raw.adjusted() >= MAX_DIGITS:
         raise ValueRefused(f"expected a number of at most {MAX_DIGITS:,} digits, found one of {raw.adjusted() + 1:,}")
     if not raw or raw == raw.to_integral_value():
-        return int(raw) if raw else 0
+        return exact(int(raw)) if raw else 0
     return _finite(float(raw))
 
 

@@ -8,7 +8,7 @@ from itertools import islice, product
 
 from tamis.language import print_predicate
 from tamis.matchers.base import Work
-from tamis.matchers.naive import conjunction_holds, connected, find_binding
+from tamis.matchers.naive import conjunction_holds, find_binding
 from tamis.model import (
     COMPARISONS,
     Conjunction,
@@ -22,10 +22,11 @@ from tamis.model import (
     compare,
     show,
 )
+from tamis.model.bindings import connected
 
 __all__ = ["Explanation", "Line", "explain"]
 
-_MOST_BINDINGS = 10_000
+_MOST_BINDINGS = 1_000
 """Choices of values tried in search of the closest; past it the best so far is shown."""
 
 

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.errors import LanguageError, LimitError, OptionError
+from tamis.batches.arrow_checks import check_arrow
+from tamis.errors import EventError, LanguageError, LimitError, OptionError
 from tamis.language.door import SUSPECT, check_new
 from tamis.model import Schema, SubscriptionId
 from tamis.model.values import ValueRefused, is_text, show_raw
@@ -68,14 +69,14 @@ def _rows(table: pa.Table | pa.RecordBatch) -> Iterable[Any]:
     if not _has_both(table):
         found = ", ".join(table.schema.names)
         raise OptionError(f"expected columns 'id' and 'expression', found {found}")
-    return zip(*(_column(table, name).to_pylist() for name in ("id", "expression")), strict=True)
+    return zip(*(column.to_pylist() for column in _both(table)), strict=True)
 
 
 def plain_columns(given: Given) -> tuple[pa.Array, pa.Array] | None:
     """Ids and texts as a registry takes columns; None if they are to be looked at pair by pair."""
     if not isinstance(given, pa.Table | pa.RecordBatch) or not _has_both(given):
         return None
-    ids, texts = (_column(given, name) for name in ("id", "expression"))
+    ids, texts = _both(given)
     if ids.null_count or texts.null_count or not _is_string(texts.type):
         return None
     if pa.types.is_integer(ids.type) and not pa.types.is_uint64(ids.type):
@@ -84,17 +85,27 @@ def plain_columns(given: Given) -> tuple[pa.Array, pa.Array] | None:
 
 
 def _has_both(table: pa.Table | pa.RecordBatch) -> bool:
-    names = table.schema.names
+    try:
+        names = table.schema.names
+    except UnicodeDecodeError as error:
+        raise OptionError(f"expected columns 'id' and 'expression', found a name that is not UTF-8: {error}") from None
     return bool(names.count("id") == names.count("expression") == 1)
 
 
-def _column(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
-    column = _whole(table.column(name))
+def _both(table: pa.Table | pa.RecordBatch) -> tuple[pa.Array, pa.Array]:
+    """Ids and expressions, looked at before any is read: a damaged column would end the process."""
     try:
-        column.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise OptionError(f"column {name!r}: {error}") from None
-    return column
+        table.validate()
+        both = table.select(["id", "expression"])
+        check_arrow(both)
+    except (EventError, pa.ArrowException) as error:
+        raise OptionError(str(error)) from None
+    for name, column in zip(("id", "expression"), both.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise OptionError(f"column {name!r}: {error}") from None
+    return _whole(both.column(0)), _whole(both.column(1))
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tamis import forks
 from tamis.registry.finishing import finish
 
 __all__ = ["ReadWriteLock"]
@@ -24,6 +25,15 @@ class ReadWriteLock:
         self._readers: set[int] = set()
         self._waiting: set[int] = set()
         self._writer: int | None = None
+
+    def after_fork(self) -> None:
+        """In a child no thread is left but the one that forked."""
+        me = threading.get_ident()
+        self._mutex = forks.renewed(self._mutex)
+        self._condition = threading.Condition(self._mutex)
+        self._readers &= {me}
+        self._waiting &= {me}
+        self._writer = me if self._writer == me else None
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -5,7 +5,8 @@ The adaptive engine has a registry of its own (`tamis.segments.segment_registry`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,15 +15,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis import forks
 from tamis.batches.batch import Batch
-from tamis.errors import TamisError, UnknownSubscription
+from tamis.errors import OptionError, TamisError, UnknownSubscription
 from tamis.matchers.base import Entry, Matcher, Rows
+from tamis.matchers.naive import Naive
 from tamis.matches import ListedIds, Matches
 from tamis.model import Conjunction, Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
 from tamis.registry.receipts import Receipt, notes_on, parse_row, parse_text
+from tamis.store.atomic import PRIVATE
 from tamis.store.saved import Saved, write_saved
 
 __all__ = ["PlainRegistry"]
@@ -39,19 +43,42 @@ class PlainRegistry:
 
     A matcher that is interrupted while it changes may be left half changed. `renew` makes an empty one, which then
     learns again what is subscribed; without it the matcher is trusted to have undone its half.
+
+    A forked child has a matcher of its own, made when it is first asked, if the parent's was half changed or is
+    `connected` to something that stays with the parent; without `renew`, the oracle.
     """
 
     def __init__(
-        self, schema: Schema, algorithm: str, matcher: Matcher, renew: Callable[[], Matcher] | None = None
+        self,
+        schema: Schema,
+        algorithm: str,
+        matcher: Matcher,
+        renew: Callable[[], Matcher] | None = None,
+        connected: bool = False,
     ) -> None:
         self._schema = schema
         self._algorithm = algorithm
         self._matcher = matcher
         self._renew = renew
+        self._connected = connected
         self._held: dict[SubscriptionId, _Held] = {}
         self._ids: dict[int, SubscriptionId] = {}
         self._next_key = 0
         self._lock = ReadWriteLock()
+        self._changing = False
+        self._noting: Callable[[], None] | None = None
+        self._doubtful = False
+        """In a child, until it is asked: whether its matcher is of no use there."""
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        self._lock.after_fork()
+        if self._noting is not None:
+            self._note(self._noting)
+        elif self._changing or self._connected:
+            self._doubtful = True
+        if self._connected:
+            forks.never_free(self._matcher)
 
     # -- subscribing ------------------------------------------------------------------------------------------
 
@@ -89,21 +116,44 @@ class PlainRegistry:
                 raise UnknownSubscription(id)
             self._change([], [held.key], partial(self._forget, id, held.key))
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        with self._lock.writing():
+            known = list(dict.fromkeys(ids))
+            for id in known:
+                if id not in self._held:
+                    raise UnknownSubscription(id)
+            keys = [self._held[id].key for id in known]
+            self._change([], keys, partial(self._forget_many, known, keys))
+
+    def _forget_many(self, ids: Sequence[SubscriptionId], keys: Sequence[int]) -> None:
+        for id, key in zip(ids, keys, strict=True):
+            self._forget(id, key)
+
     def _change(self, come: Sequence[Entry], gone: Sequence[int], note: Callable[[], None]) -> None:
         """Tell the matcher, then note it: wholly or, whatever is raised meanwhile, not at all."""
         added = told = False
+        self._settle_doubts()
+        self._changing = True
         try:
             self._matcher.add(come)
             added = True
             self._matcher.remove(gone)
             told = True
-            note()
+            self._note(note)
         except BaseException as error:
             if told:
-                finish(note)
+                finish(self._note, note)
             elif added or not isinstance(error, TamisError):  # an error of ours comes before a change
                 finish(self._learn_again)
             raise
+        finally:
+            self._changing = False
+
+    def _note(self, note: Callable[[], None]) -> None:
+        """A child forked meanwhile has it half done, and sees it through."""
+        self._noting = note
+        note()
+        self._noting = None
 
     def _exchange(self, held: Mapping[SubscriptionId, _Held], replaced: Sequence[int], next_key: int) -> None:
         for key in replaced:
@@ -120,9 +170,25 @@ class PlainRegistry:
 
     def _learn_again(self) -> None:
         if self._renew is not None:
-            matcher = self._renew()
-            matcher.add([(one.key, one.conjunctions) for one in self._held.values()])
-            self._matcher = matcher
+            self._take(self._renew())
+
+    def _take(self, matcher: Matcher) -> None:
+        matcher.add([(one.key, one.conjunctions) for one in self._held.values()])
+        self._matcher = matcher
+
+    def _settle_doubts(self) -> None:
+        """The lock for writing is held."""
+        if self._doubtful:
+            self._take(self._renew() if self._renew is not None else Naive(self._schema))
+            self._doubtful = False
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        if self._doubtful:
+            with self._lock.writing():
+                self._settle_doubts()
+        with self._lock.reading():
+            yield
 
     # -- matching ---------------------------------------------------------------------------------------------
 
@@ -130,12 +196,12 @@ class PlainRegistry:
         return self.match_event(self._schema.event(raw))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
-        with self._lock.reading():
+        with self._reading():
             return [self._ids[int(key)] for key in sorted(self._matcher.match(event))]
 
     def match_many(self, batch: Batch, threads: int = 1) -> Matches:
         events = batch.events()
-        with self._lock.reading():
+        with self._reading():
             found = self._matcher.match_many(events)
             unique, codes = np.unique(found.items, return_inverse=True)
             ids = ListedIds([self._ids[int(key)] for key in unique])
@@ -150,26 +216,26 @@ class PlainRegistry:
     # -- about what is held -----------------------------------------------------------------------------------
 
     def text(self, id: SubscriptionId) -> str:
-        with self._lock.reading():  # a replacement in progress is not seen half done
+        with self._reading():  # a replacement in progress is not seen half done
             held = self._held.get(id)
         if held is None:
             raise UnknownSubscription(id)
         return held.text
 
     def items(self) -> list[tuple[SubscriptionId, str]]:
-        with self._lock.reading():
+        with self._reading():
             return [(id, held.text) for id, held in self._held.items()]
 
     def __len__(self) -> int:
-        with self._lock.reading():
+        with self._reading():
             return len(self._held)
 
     def __contains__(self, id: object) -> bool:
-        with self._lock.reading():
+        with self._reading():
             return id in self._held
 
     def stats(self) -> dict[str, Any]:
-        with self._lock.reading():
+        with self._reading():
             stats = self._matcher.stats()
             found: dict[str, Any] = {"subscriptions": len(self._held), "conjunctions": stats.conjunctions}
             found |= {"bytes": stats.bytes, "work": dict(stats.work)}
@@ -178,20 +244,27 @@ class PlainRegistry:
 
     def attributes(self) -> Attributes:
         found: Attributes = {}
-        with self._lock.reading():
+        with self._reading():
             for held in self._held.values():
                 attributes_of(held.conjunctions, found)
         return found
 
     def check(self) -> None:
-        with self._lock.reading():
+        with self._reading():
             assert self._ids == {held.key: id for id, held in self._held.items()}, "ids and keys disagree"
             self._matcher.check()
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
-    def save(self, path: Path) -> None:
-        write_saved(path, Saved(self._schema, self._algorithm, self.items()))
+    def save(self, path: Path, mode: int | None = None) -> None:
+        write_saved(path, Saved(self._schema, self._algorithm, self.items()), PRIVATE if mode is None else mode)
+
+    def refresh(self) -> bool:
+        raise OptionError("only an engine that reads a folder beside its writer is refreshed; see read_only=True")
+
+    @property
+    def path(self) -> Path | None:
+        return None
 
     def close(self) -> None:
         """There is nothing outside the process."""

@@ -41,6 +41,9 @@ class Registry(Protocol):
     def unsubscribe(self, id: SubscriptionId) -> None:
         """Forget an id; `UnknownSubscription` if there is none."""
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        """Forget several, or, if there is one nobody subscribed, none."""
+
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         """The ids that an event satisfies; `EventError` or `LimitError` as `Schema.event` has it."""
 
@@ -75,8 +78,16 @@ class Registry(Protocol):
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke."""
 
-    def save(self, path: Path) -> None:
-        """Write the schema and all subscriptions, atomically."""
+    def save(self, path: Path, mode: int | None = None) -> None:
+        """Write the schema and all subscriptions, atomically; `mode` is that of a folder, a file has it too."""
+
+    def refresh(self) -> bool:
+        """Take in what another process wrote to the folder since, and say whether there was anything. `OptionError` if
+        this is no reader of a folder."""
+
+    @property
+    def path(self) -> Path | None:
+        """The folder that it reads or writes, if there is one."""
 
     def close(self) -> None:
         """Let go of whatever is held outside the process. Reading goes on; closing again does nothing."""

@@ -15,6 +15,10 @@ from tamis.model.values import show_raw
 __all__ = ["Receipt", "at_row", "notes_on", "parse_row", "parse_text"]
 
 
+_SHOWN = 3
+"""Ids in what a receipt prints."""
+
+
 class Receipt(NamedTuple):
     """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself; `notes` are sentences about
     what was taken and may cost more, or mean something else, than its subscriber thinks."""
@@ -23,6 +27,13 @@ class Receipt(NamedTuple):
     replaced: int
     never_matching: tuple[SubscriptionId, ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self.never_matching[:_SHOWN]))
+        more = len(self.never_matching) - _SHOWN
+        never = f"({shown}, and {more:,} more)" if more > 0 else repr(self.never_matching)
+        notes = f", notes={self.notes!r}" if self.notes else ""
+        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never}{notes})"
 
 
 def notes_on(predicates: Iterable[Predicate]) -> tuple[str, ...]:
@@ -75,5 +86,5 @@ def at_row(row: int, id: SubscriptionId, error: LanguageError | LimitError) -> L
     """The error with the subscription it belongs to."""
     place = f"subscription {id!r} (row {row})"
     if isinstance(error, LimitError):
-        return LimitError(f"{place}: {error}", error.limit, error.found)
+        return error.placed(place)
     return LanguageError(f"{place}: {str(error).removeprefix(f'column {error.column}: ')}", error.column, error.text)

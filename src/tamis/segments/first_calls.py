@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis import forks
 from tamis.batches.batch import Batch
 from tamis.kernels import warmth
 from tamis.matchers.naive import Naive
@@ -53,7 +54,11 @@ class FirstCalls:
         self._settled: Registry | None = None
         self._lock = threading.RLock()  # whoever writes, or changes from one to the other
         self._next_look = 0.0
+        forks.tell(self)
         begin_compiling()
+
+    def after_fork(self) -> None:
+        self._lock = forks.renewed(self._lock)
 
     def _registry(self, work: int = 0) -> Registry:
         """Whoever answers a call that costs the oracle so much `work`."""
@@ -101,6 +106,10 @@ class FirstCalls:
         with self._lock:
             self._writer(0).unsubscribe(id)
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        with self._lock:
+            self._writer(0).unsubscribe_many(ids)
+
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         return self._registry().match(raw)
 
@@ -140,8 +149,15 @@ class FirstCalls:
     def check(self) -> None:
         self._registry().check()
 
-    def save(self, path: Path) -> None:
-        self._registry(_MOST_WORK + 1).save(path)
+    def save(self, path: Path, mode: int | None = None) -> None:
+        self._registry(_MOST_WORK + 1).save(path, mode)
+
+    def refresh(self) -> bool:
+        return self._plain.refresh()
+
+    @property
+    def path(self) -> Path | None:
+        return None
 
     def close(self) -> None:
         self._registry().close()

@@ -7,7 +7,6 @@ The index is the ids' hashes in order, each with its row: 12 bytes per id, no ob
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from tamis.batches.letters import letters_of
 from tamis.kernels.numbering import find_hashes, sorted_hashes
 from tamis.kernels.spans import hash_span, hash_spans
 from tamis.model import SubscriptionId
+from tamis.model.caching import cached_property
 
 __all__ = ["IdColumn", "IdIndex", "hash_texts"]
 

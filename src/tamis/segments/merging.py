@@ -68,7 +68,8 @@ def take_the_place(
     for old, at in zip(olds, places, strict=True):
         died = _died(old, segments[at])
         if len(died):
-            merged = merged.bury(merged.index.find_many(old.ids.take(died)))
+            rows = merged.index.find_many(old.ids.take(died))  # -1: a text from elsewhere that does not compile
+            merged = merged.bury(rows[rows >= 0])
     return (*segments[: places[0]], merged, *segments[places[-1] + 1 :])
 
 

@@ -8,15 +8,15 @@ finds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import LanguageError, LimitError
+from tamis.errors import LanguageError, LimitError, SegmentError
 from tamis.model import Schema, SubscriptionId
+from tamis.model.caching import cached_property
 from tamis.segments.compile.layout import Layout, build_layout, living_bits
 from tamis.segments.compile.reading import read_texts
 from tamis.segments.compile.statistics import Statistics
@@ -65,6 +65,17 @@ class Segment:
         if len(rows) > _FEW:
             np.bitwise_and.at(alive, rows >> 6, ~(np.uint64(1) << (rows & 63).astype(np.uint64)))
         return self._less(replace(self.layout, places=places), len(rows))
+
+    def bury_listed(self, listed: npt.ArrayLike, path: str) -> Segment:
+        """The segment without those that a file lists as dead, some of whom it may know to be; the file is `path`."""
+        try:
+            rows = np.array(listed, dtype=np.int64)
+        except (OverflowError, TypeError, ValueError):
+            rows = np.full(1, -1, np.int64)
+        if rows.ndim != 1 or (len(rows) and not np.isin(rows, self.index.rows).all()):
+            raise SegmentError("the list of those that died names others than the segment's subscriptions", path)
+        fresh = np.unique(rows[self.lives(rows)])
+        return self.bury(fresh) if len(fresh) else self
 
     def bury_in_place(self, row: int) -> tuple[Segment, Mark]:
         """The segment without one row, and the mark to set for it, if nobody else looks at the marks of this one.

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis import forks
 from tamis.batches.batch import Batch
-from tamis.errors import SegmentError, UnknownSubscription
+from tamis.errors import OptionError, SegmentError, UnknownSubscription
 from tamis.kernels.numbering import sorted_hashes
 from tamis.language.quick import QuickCheck
 from tamis.matches import Matches
-from tamis.model import Event, Schema, SubscriptionId
+from tamis.model import Conjunction, Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes
 from tamis.registry.finishing import finish
 from tamis.registry.receipts import Receipt, at_row, parse_row, parse_text
@@ -26,7 +27,8 @@ from tamis.segments.collection import Collection
 from tamis.segments.compile.statistics import Statistics, observe
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tamis.segments.ids import IdColumn
-from tamis.segments.keep.folder import Folder, Record
+from tamis.segments.keep.beside import until_quiet
+from tamis.segments.keep.folder import UNREAD, Folder, Record
 from tamis.segments.subscriptions import Prepared, Rejected, Subscriptions
 
 __all__ = ["SegmentRegistry"]
@@ -47,7 +49,7 @@ class SegmentRegistry:
         statistics: Statistics | None = None,
         tuning: Tuning = DEFAULT,
         folder: Folder | None = None,
-        verify: bool = True,
+        verify: str = "full",
     ) -> None:
         self.schema = schema
         if statistics is None and folder is not None:
@@ -66,15 +68,62 @@ class SegmentRegistry:
             for records in folder.replay():
                 self._replay(records)
             self._folder = folder
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        self._checkpointing, self._writing = forks.renewed(self._checkpointing), forks.renewed(self._writing)
 
     def _replay(self, records: list[tuple[str, SubscriptionId, str]]) -> None:
+        """In memory; the texts were right when they were written, and the ids of a record differ."""
         self._logged += len(records)
-        if records[0][0] == "u":
-            self.unsubscribe(records[0][1])
+        verb, id, text = records[0]
+        if verb == "u":
+            self.subscriptions.unsubscribe_many([id for _, id, _ in records])
         elif len(records) == 1:
-            self.subscribe(records[0][1], records[0][2])
+            self.subscriptions.subscribe(id, text, self._parsed(text))
         else:
-            self.subscribe_many((id, text) for _, id, text in records)
+            texts = pa.array([text for _, _, text in records], pa.large_string())
+            self.subscriptions.install(self.subscriptions.prepare(IdColumn.of(id for _, id, _ in records), texts))
+
+    def refresh(self) -> bool:
+        """What another process wrote since, each write whole."""
+        folder = self._folder
+        if folder is None or not folder.read_only:
+            raise OptionError("only an engine that reads a folder beside its writer is refreshed; see read_only=True")
+        with self._writing:
+            if folder.closed:
+                raise SegmentError("the engine was closed; open it again to refresh it", str(folder.path))
+            return until_quiet(folder.path, self._refresh)
+
+    def _refresh(self) -> bool:
+        assert self._folder is not None
+        more = self._folder.more()
+        if more is None:
+            self._read_again()
+            return True
+        news, replayed = more
+        if news:
+            self._folder.replayed = UNREAD  # until all is taken in: after an interrupt everything is read again
+            for records in news:
+                self._replay(records)
+            self._folder.replayed = replayed
+        return bool(news)
+
+    def _read_again(self) -> None:
+        """From the list on, aside; whoever asks meanwhile is answered from what there was."""
+        assert self._folder is not None
+        old, folder = self._folder, Folder(self._folder.path, self.schema, read_only=True)
+        try:
+            read = SegmentRegistry(self.schema, None, self.subscriptions.tuning, folder)
+        except BaseException:
+            folder.close()
+            raise
+        self.subscriptions, self.collection, self._folder = read.subscriptions, read.collection, folder
+        old.close()
+
+    @property
+    def path(self) -> Path | None:
+        return self._folder.path if self._folder is not None else None
 
     def _write(self, records: list[Record], apply: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
         """Before a write is applied it is on disk; once it is there, it is applied, whoever interrupts."""
@@ -97,8 +146,11 @@ class SegmentRegistry:
 
     def _open_folder(self) -> Folder:
         assert self._folder is not None
+        self._folder.check_process()
         if self._folder.closed:
             raise SegmentError("the engine was closed; open it again to write", str(self._folder.path))
+        if self._folder.read_only:
+            raise SegmentError("this folder is open for reading only: nothing can be written", str(self._folder.path))
         return self._folder
 
     def _applied(self) -> None:
@@ -119,13 +171,13 @@ class SegmentRegistry:
                 self._open_folder().checkpoint(segments, self.subscriptions.statistics)
                 self._logged, self._checkpoint_at = 0, _LONG_LOG
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, mode: int | None = None) -> None:
         """Write everything to a folder; what was there before stays until the new is whole."""
         kept = self._folder
-        if kept is not None and not kept.closed and path.exists() and path.samefile(kept.path):
+        if kept is not None and (kept.foreign or not kept.closed) and path.exists() and path.samefile(kept.path):
             self.checkpoint()
             return
-        folder = Folder(path, self.schema, replace=True)
+        folder = Folder(path, self.schema, replace=True, mode=mode)
         try:
             folder.checkpoint(self.subscriptions.snapshot(freeze=True).segments, self.subscriptions.statistics)
         finally:
@@ -134,22 +186,26 @@ class SegmentRegistry:
     def close(self) -> None:
         """Checkpoint what is logged and let the folder go."""
         with self._checkpointing, self._writing:
-            if self._folder is not None and not self._folder.closed:
+            if self._folder is not None:
                 try:
-                    if self._logged:
+                    if self._logged and not self._folder.closed and not self._folder.read_only:
                         self.checkpoint()
                 finally:
                     self._folder.close()
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
-        sure = isinstance(text, str) and self._quick.surely(text)
-        conjunctions = None if sure else parse_text(text, self.schema)
+        conjunctions = self._parsed(text)
         with self._writing:
             if self._folder is None:
                 return self.subscriptions.subscribe(id, text, conjunctions)
             receipt = self._write([["s", id, text]], self.subscriptions.subscribe, id, text, conjunctions)
         self._applied()
         return receipt
+
+    def _parsed(self, text: str) -> tuple[Conjunction, ...] | None:
+        """None if the text is surely right and can match."""
+        sure = isinstance(text, str) and self._quick.surely(text)
+        return None if sure else parse_text(text, self.schema)
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
         listed = list(pairs)
@@ -189,26 +245,40 @@ class SegmentRegistry:
         return receipt
 
     def _install_many(self, prepared: Prepared) -> Receipt:
-        """Past the log, straight into segment files; undone if they cannot be written."""
-        assert self._folder is not None
+        """Past the log, straight into segment files."""
         with self._checkpointing:
             self._open_folder().keep([prepared.compiled.segment])
-            with self._writing:
-                before, number = self.subscriptions.snapshot(), self._open_folder().number
-                try:
-                    receipt = self.subscriptions.install(prepared)
-                    self.checkpoint()
-                except BaseException:
-                    if self._folder.number == number:
-                        finish(self.subscriptions.restore, before)
-                    raise
-        return receipt
+            return self._checkpointed(self.subscriptions.install, prepared)
+
+    def _checkpointed(self, apply: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+        """A change that no log has: undone if it cannot be put in the list of segments. Nobody else checkpoints."""
+        with self._writing:
+            folder = self._open_folder()
+            before, number = self.subscriptions.snapshot(), folder.number
+            try:
+                found = apply(*arguments)
+                self.checkpoint()
+            except BaseException:
+                if folder.number == number:
+                    finish(self.subscriptions.restore, before)
+                raise
+        return found
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._writing:
             if self._folder is not None and id not in self.subscriptions:
                 raise UnknownSubscription(id)  # before it is in the log; without a log it is said below
             self._write([["u", id]], self.subscriptions.unsubscribe, id)
+        self._applied()
+
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        with self._writing:
+            known = list(dict.fromkeys(ids))
+            for id in known:
+                if id not in self.subscriptions:
+                    raise UnknownSubscription(id)
+            if known:
+                self._write([["u", id] for id in known], self.subscriptions.unsubscribe_many, known)
         self._applied()
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
@@ -225,9 +295,21 @@ class SegmentRegistry:
 
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""
-        self.subscriptions.use_statistics(observe(events))
-        if self._folder is not None and not self._folder.closed:
-            self.checkpoint()
+        statistics = observe(events)
+        if self._in_memory:
+            with self.subscriptions.recompiled(statistics) as renewed:
+                self.subscriptions.exchange(renewed, statistics)
+            return
+        folder = self._open_folder()
+        with self.subscriptions.recompiled(statistics) as renewed, self._checkpointing:
+            folder.keep([new for _, new in renewed])
+            self._checkpointed(self.subscriptions.exchange, renewed, statistics)
+
+    @property
+    def _in_memory(self) -> bool:
+        """Whether no folder is to be written, because there is none, or none any more."""
+        folder = self._folder
+        return folder is None or folder.read_only or (folder.closed and not folder.foreign)
 
     def text(self, id: SubscriptionId) -> str:
         return self.subscriptions.text(id)
@@ -242,7 +324,10 @@ class SegmentRegistry:
         return id in self.subscriptions
 
     def stats(self) -> dict[str, Any]:
-        return self.collection.stats()
+        if self._folder is None:
+            return self.collection.stats()
+        recovered = self._folder.recovered
+        return self.collection.stats() | {"recovered": None if recovered is None else recovered._asdict()}
 
     def attributes(self) -> Attributes:
         return self.collection.attributes()

@@ -13,14 +13,18 @@ it, which is seen through once begun (`registry/finishing.py`).
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis import forks
 from tamis.errors import LanguageError, LimitError, UnknownSubscription
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
@@ -29,6 +33,7 @@ from tamis.registry.receipts import Receipt, notes_on
 from tamis.segments import merging
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
+from tamis.segments.errands import Errand
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Mark, Segment, compile_segment
 
@@ -71,6 +76,11 @@ class Snapshot(NamedTuple):
 
     segments: tuple[Segment, ...]
     delta: Mapping[SubscriptionId, Delta]
+    statistics: Statistics | None = None
+
+
+Renewed: TypeAlias = Sequence[tuple[Segment, Segment]]
+"""Segments, each with the one that shall take its place."""
 
 
 class _Change(NamedTuple):
@@ -85,6 +95,8 @@ class _Change(NamedTuple):
     mark: Mark | None = None
     marked: tuple[IdIndex, ...] = ()
     """Segments whose marks are new copies, so that later ones are set in place."""
+    known: tuple[Statistics | None, ...] = ()
+    """What is known of events from now on, if that changes."""
 
 
 class Subscriptions:
@@ -101,9 +113,18 @@ class Subscriptions:
         self._number = 0
         self.applied = 0
         """How many writes took effect: tells a writer that was interrupted whether its own did."""
-        self._merging: threading.Thread | None = None
+        self._merging: Errand | None = None
         self._busy: set[IdIndex] = set()
         self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
+        self._begun: tuple[_Change, int] | None = None
+        """What is being applied: a child forked meanwhile has it half done, and sees it through."""
+        forks.tell(self)
+
+    def after_fork(self) -> None:
+        self._lock = forks.renewed(self._lock)
+        self._merging, self._busy, self._own_marks = None, set(), set()  # the thread that merged is not here
+        if self._begun is not None:
+            self._apply(*self._begun)
 
     # -- looking up -------------------------------------------------------------------------------------------
 
@@ -183,6 +204,26 @@ class Subscriptions:
             if any(map(merging.worn, self._segments)):
                 self._settle()
 
+    def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
+        """All of them, or on an error none; they differ."""
+        with self._lock:
+            rows: dict[int, list[int]] = {}
+            held = [id for id in ids if id in self._delta]
+            for id in ids if len(held) < len(ids) else ():
+                if id not in self._delta:
+                    at, row = self._find(id)
+                    if row < 0:
+                        raise UnknownSubscription(id)
+                    rows.setdefault(at, []).append(row)
+            segments = list(self._segments)
+            for at, some in rows.items():
+                segments[at] = segments[at].bury(np.array(some))
+            delta, shared = self._own_delta() if held else (self._delta, self._shared)
+            marked = tuple(segments[at].index for at in rows)
+            self._write(_Change(tuple(segments), delta, shared, held, marked=marked))
+            if any(map(merging.worn, self._segments)):
+                self._settle()
+
     def adopt(self, segment: Segment) -> None:
         """Take in a segment whose ids are new, as it is: one that was opened from a file."""
         with self._lock:
@@ -193,11 +234,13 @@ class Subscriptions:
         """Undo what was written since."""
         with self._lock:
             self._own_marks.clear()
-            self._write(_Change(snapshot.segments, dict(snapshot.delta), False))
+            self._write(_Change(snapshot.segments, dict(snapshot.delta), False, known=(snapshot.statistics,)))
 
     def _write(self, change: _Change) -> None:
         """Wholly or not at all, whenever it is interrupted. The lock is held."""
-        applied = self.applied + 1
+        self._see_through(change, self.applied + 1)
+
+    def _see_through(self, change: _Change, applied: int) -> None:
         try:
             self._apply(change, applied)
         except BaseException:
@@ -205,7 +248,8 @@ class Subscriptions:
             raise
 
     def _apply(self, change: _Change, applied: int) -> None:
-        segments, delta, shared, gone, come, mark, marked = change
+        self._begun = change, applied
+        segments, delta, shared, gone, come, mark, marked, known = change
         if mark is not None:
             alive, at, word = mark
             alive[at] = word
@@ -216,7 +260,10 @@ class Subscriptions:
             delta[come[0]] = come[1]
         if marked:
             self._own_marks.update(marked)
+        for statistics in known:
+            self.statistics = statistics
         self.applied = applied
+        self._begun = None
 
     def _find(self, id: SubscriptionId) -> tuple[int, int]:
         """Which segment has the id, and in which row; -1 if none has."""
@@ -264,8 +311,11 @@ class Subscriptions:
         """The delta, or a copy if a snapshot holds it: one that a change may alter."""
         return dict(self._delta) if self._shared else self._delta, False
 
-    def _compile(self, ids: IdColumn, texts: pa.Array, numbers: Longs) -> Compiled:
-        return compile_segment(ids, texts, self.schema, self.statistics, sequence=numbers, tuning=self.tuning)
+    def _compile(
+        self, ids: IdColumn, texts: pa.Array, numbers: Longs, statistics: Statistics | None = None
+    ) -> Compiled:
+        known = statistics if statistics is not None else self.statistics
+        return compile_segment(ids, texts, self.schema, known, sequence=numbers, tuning=self.tuning)
 
     # -- freezing and merging ---------------------------------------------------------------------------------
 
@@ -276,7 +326,7 @@ class Subscriptions:
                 self._freeze()
             self._shared = True
             self._own_marks.clear()
-            return Snapshot(self._segments, self._delta)
+            return Snapshot(self._segments, self._delta, self.statistics)
 
     def flush(self) -> None:
         """Freeze the delta now."""
@@ -292,12 +342,7 @@ class Subscriptions:
         numbers = np.array([delta.number for delta in self._delta.values()], np.int64)
         compiled = self._compile(ids, texts, numbers)
         assert not compiled.rejected, "what was parsed once parses again"
-        change = _Change((*self._segments, compiled.segment), {}, False)
-        try:
-            self._apply(change, self.applied)
-        except BaseException:
-            finish(self._apply, change, self.applied)
-            raise
+        self._see_through(_Change((*self._segments, compiled.segment), {}, False), self.applied)
         self._settle()
 
     def _settle(self) -> None:
@@ -311,11 +356,12 @@ class Subscriptions:
             self._begin_merging(self._segments[run])
 
     def _begin_merging(self, segments: tuple[Segment, ...]) -> None:
-        thread = threading.Thread(target=self._merge_apart, args=segments, daemon=True)
+        errand = Errand(lambda: self._merge_apart(errand, segments))
         try:
             self._claim(segments)
-            self._merging = thread
-            thread.start()
+            self._merging = errand
+            if not errand.start():
+                self._call_off(segments)  # there will be threads another time
         except BaseException:
             finish(self._call_off, segments)  # should the thread run all the same, it finds that it is not wanted
             raise
@@ -324,17 +370,20 @@ class Subscriptions:
         self._merging = None
         self._busy.difference_update(segment.index for segment in claimed)
 
-    def _merge(self, *segments: Segment) -> Segment:
-        return merging.merge(segments, self._compile)
+    def _merge(self, *segments: Segment, statistics: Statistics | None = None) -> Segment:
+        compile = self._compile if statistics is None else partial(self._compile, statistics=statistics)
+        return merging.merge(segments, compile)
 
-    def _merge_apart(self, *claimed: Segment) -> None:
+    def _merge_apart(self, errand: Errand, claimed: tuple[Segment, ...]) -> None:
         with self._lock:
-            if self._merging is not threading.current_thread():
+            if self._merging is not errand:
                 return
         done = False
         try:
             self._renew(claimed)
             done = True
+        except BaseException:  # noqa: BLE001 - told as the error of any thread is
+            threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), None]))
         finally:
             with self._lock:
                 self._merging = None
@@ -358,31 +407,46 @@ class Subscriptions:
                 if merged is not None:
                     self._segments = merging.take_the_place(merged, claimed, self._segments) or self._segments
 
-    def use_statistics(self, statistics: Statistics) -> None:
-        """Compile everything again with what is now known of events. Others read and write meanwhile."""
+    @contextmanager
+    def recompiled(self, statistics: Statistics) -> Iterator[Renewed]:
+        """Everything compiled with what is now known of events, to be exchanged for what there is. Others read and
+        write meanwhile, but nobody merges."""
+        there: tuple[Segment, ...] = ()
+        try:
+            while True:
+                self.finish_merging()
+                with self._lock:
+                    self._freeze()
+                    if self._merging is None:
+                        there = self._segments
+                        self._claim(there)
+                        break
+            yield [(one, self._merge(one, statistics=statistics)) for one in there]
+        except BaseException:
+            finish(self._release, there)
+            raise
+        self._release(there)
+
+    def exchange(self, renewed: Renewed, statistics: Statistics) -> None:
+        """What was recompiled takes its place, in one step with what it was compiled by."""
         with self._lock:
-            self.statistics = statistics
-            self._freeze()
-            merge = self._merging
-        if merge is not None:
-            merge.join()  # it does not know them yet; whatever begins from now on does
+            segments = self._segments
+            for old, new in renewed:
+                segments = merging.take_the_place(new, (old,), segments) or segments
+            self._see_through(_Change(segments, self._delta, self._shared, known=(statistics,)), self.applied)
+
+    def _release(self, claimed: tuple[Segment, ...]) -> None:
         with self._lock:
-            indexes = [segment.index for segment in self._segments]
-        for index in indexes:
-            with self._lock:
-                there = tuple(one for one in self._segments if one.index is index and index not in self._busy)
-                claimed = self._claim(there)
-            if claimed:
-                self._renew(claimed)
+            self._busy.difference_update(segment.index for segment in claimed)
 
     def finish_merging(self) -> None:
         """Wait until no merge is under way."""
         while True:
             with self._lock:
-                thread = self._merging
-            if thread is None:
+                errand = self._merging
+            if errand is None:
                 return
-            thread.join()
+            errand.wait()
 
 
 class Rejected(Exception):

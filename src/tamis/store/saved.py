@@ -17,9 +17,10 @@ from pathlib import Path
 import pyarrow as pa
 import xxhash
 
-from tamis.errors import SchemaError, SegmentError
+from tamis.batches.arrow_checks import check_arrow
+from tamis.errors import EventError, LimitError, SchemaError, SegmentError
 from tamis.model import Schema, SubscriptionId
-from tamis.store.atomic import why, write_atomically
+from tamis.store.atomic import PRIVATE, why, write_atomically
 
 __all__ = ["Saved", "read_saved", "write_saved"]
 
@@ -37,11 +38,11 @@ class Saved:
     subscriptions: list[tuple[SubscriptionId, str]]
 
 
-def write_saved(path: Path, saved: Saved) -> None:
+def write_saved(path: Path, saved: Saved, mode: int = PRIVATE) -> None:
     """Write atomically; on any failure the old file stays and nothing half-written is left."""
     body = _encode(saved)
     header = _MAGIC + bytes([_VERSION]) + xxhash.xxh3_64_digest(body)
-    write_atomically(path, [header, body])
+    write_atomically(path, [header, body], mode)
 
 
 def _encode(saved: Saved) -> memoryview:
@@ -68,10 +69,11 @@ def read_saved(path: Path) -> Saved:
     body = _checked_body(content, str(path))
     try:
         table = pa.ipc.open_stream(body).read_all()
+        check_arrow(table)  # the sum tells accidents, not intent
         metadata = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
         schema = Schema.loads(metadata["schema"])
         return Saved(schema, metadata["algorithm"], list(_pairs(table)))
-    except (pa.ArrowException, KeyError, OSError, SchemaError, TypeError, ValueError) as error:
+    except (pa.ArrowException, EventError, KeyError, LimitError, OSError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
 
 

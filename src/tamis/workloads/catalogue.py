@@ -1,4 +1,4 @@
-"""All workloads by name: those of the papers, and the skewed one."""
+"""All workloads by name: those of the papers, the skewed one, and classified ads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from tamis.errors import OptionError
 from tamis.model.domains import hint
+from tamis.workloads.ads import Ads
 from tamis.workloads.lesub import LeSub
 from tamis.workloads.light import Light
 from tamis.workloads.slices import Workload
@@ -25,7 +26,8 @@ def _fixed(workload: Topss) -> Callable[[], Workload]:
 
 
 WORKLOADS: Mapping[str, Callable[..., Workload]] = MappingProxyType(
-    {name: _fixed(workload) for name, workload in TOPSS.items()} | {"lesub": LeSub, "light": Light, "web": Web}
+    {name: _fixed(workload) for name, workload in TOPSS.items()}
+    | {"lesub": LeSub, "light": Light, "web": Web, "ads": Ads}
 )
 """Name → what makes it, from its parameters."""
 

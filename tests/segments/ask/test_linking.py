@@ -8,13 +8,13 @@ from itertools import product
 
 import pytest
 
-from tamis import Engine, LimitError, Schema
+from tamis import Engine, Schema
 from tamis.language import parse
-from tamis.matchers import naive
 from tamis.model import (
     Boolean,
     Domain,
     Enumerated,
+    Event,
     Hierarchical,
     Integer,
     Number,
@@ -24,10 +24,10 @@ from tamis.model import (
     Untyped,
     compare,
 )
+from tamis.model.bindings import some_pair
 from tamis.model.schema import Attribute
 from tamis.segments.ask import doubts, linking
 from tamis.segments.ask import roads as one_by_one
-from tamis.segments.ask.linking import Choice, some_pair
 from tests.segments.histories import compare_answers, registry
 
 GRADE = Enumerated(("p", "q", "r", "s", "t"), (("p", "q"), ("q", "r"), ("p", "s"), ("s", "r")))
@@ -116,7 +116,7 @@ def test_some_pair_is_compare_over_all_pairs(kind: str, operator: Operator) -> N
         )
         expected = any(compare(domain, operator, *pair) for pair in product(mine, theirs))
 
-        assert some_pair(domain, operator, Choice(mine), Choice(theirs)) is expected, (mine, theirs)
+        assert some_pair(domain, operator, Event({"a": mine, "b": theirs}), "a", "b") is expected, (mine, theirs)
 
 
 def market(texts: list[str]) -> Engine:
@@ -178,7 +178,7 @@ def test_a_text_is_read_once_for_all_events_and_no_more_are_kept_than_there_is_r
 
 
 def test_many_values_on_both_sides_are_not_tried_pair_by_pair() -> None:
-    """A million pairs are more than the naive matcher tries."""
+    """These are four million pairs."""
     engine = market(["bid > @reserve and bid < 5000", "bid = @reserve and x = 1", "bid > @reserve and bid > 0"])
     event = {"bid": list(range(2000)), "reserve": list(range(2000, 4000)), "x": 1}
 
@@ -186,23 +186,11 @@ def test_many_values_on_both_sides_are_not_tried_pair_by_pair() -> None:
     assert engine.match(event | {"reserve": [*range(2000, 4000), 7]}) == [0, 1, 2]
 
 
-def test_names_under_a_partial_order_are_tried_up_to_the_naive_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (linking, naive):
-        monkeypatch.setattr(module, "MAX_BINDINGS", 5)
-    event = {"h1": ["x", "y", "z"], "h2": ["w", "v", "y"]}
-    for algorithm in ("adaptive", "naive"):
-        engine = Engine(SCHEMA, algorithm=algorithm)
-        engine.subscribe_many([(1, "h1 < @h2 and h1 != 'y'")])
-
-        with pytest.raises(LimitError, match="choices"):
-            engine.match_many([event])
-
-
 def test_booleans_have_no_order_and_kinds_do_not_mix() -> None:
-    mine, theirs = (Choice([Untyped().value(raw) for raw in raws]) for raws in ((True, 1), (False, "a")))
+    event = Schema(open=True).event({"a": [True, 1], "b": [False, "a"]})
 
-    assert some_pair(Untyped(), Operator.NE, mine, theirs)
-    assert not any(some_pair(Untyped(), one, mine, theirs) for one in LINKS if one is not Operator.NE)
+    assert some_pair(Untyped(), Operator.NE, event, "a", "b")
+    assert not any(some_pair(Untyped(), one, event, "a", "b") for one in LINKS if one is not Operator.NE)
 
 
 # -- one event at a time ------------------------------------------------------------------------------------------

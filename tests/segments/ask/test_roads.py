@@ -119,6 +119,15 @@ def test_more_shapes_than_are_kept_take_the_careful_road(monkeypatch: pytest.Mon
     assert roads == ["plain", "plain", "careful", "plain"]
 
 
+def test_a_shape_of_long_names_is_not_kept(roads: list[str]) -> None:
+    engine, oracle = grown(delta=False)
+    long: dict[str, object] = {"x" * 4_000 + str(at): None for at in range(3)}
+    for event in ({"a": 1} | long, {"a": 1}, {"a": 1} | long):
+        assert engine.match(event) == oracle.match(event)
+
+    assert roads == ["careful", "plain", "careful"]
+
+
 @pytest.mark.parametrize("seen", ["one segment", "several segments"])
 def test_ids_come_once_and_in_the_order_of_subscribing_where_subscriptions_have_several_rows(seen: str) -> None:
     engine, oracle = Engine(SCHEMA), Engine(SCHEMA, algorithm="naive")

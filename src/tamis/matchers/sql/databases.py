@@ -10,6 +10,7 @@ A database that is none of these is passed as an object that keeps this protocol
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import uuid
@@ -131,6 +132,7 @@ class PostgreSql:
     def __init__(self, url: str) -> None:
         import psycopg
 
+        self._process = os.getpid()
         self._connection = psycopg.connect(url, autocommit=True)
         schema = f"tamis_{uuid.uuid4().hex[:12]}"
         self.run(f"CREATE SCHEMA {schema}")
@@ -138,7 +140,8 @@ class PostgreSql:
         self._schema = schema
 
     def __del__(self) -> None:
-        if hasattr(self, "_schema") and not self._connection.closed:
+        mine = hasattr(self, "_schema") and self._process == os.getpid()  # a forked child leaves it alone
+        if mine and not self._connection.closed:
             self.run(f"DROP SCHEMA {self._schema} CASCADE")
             self._connection.close()
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tamis.language import parse
-from tamis.matchers.naive import conjunction_holds, connected
-from tamis.model import COMPARISONS, Conjunction, Event, Predicate, Reference, Schema, Value, compare
-from tamis.segments.ask.linking import Choice, some_pair
+from tamis.matchers.naive import conjunction_holds
+from tamis.model import COMPARISONS, Conjunction, Event, Schema
+from tamis.model.bindings import Group, connected
 from tamis.segments.segment import Segment
 
 __all__ = ["Doubts"]
@@ -20,20 +20,11 @@ _MOST_KEPT = 300_000
 """Predicates kept of one segment's normal forms, some hundred bytes each; what comes later is parsed again."""
 
 
-class _Pair(NamedTuple):
-    """A link whose attributes no other link compares, and what else is asked of the two."""
-
-    link: Predicate
-    other: str
-    mine: list[Predicate]
-    theirs: list[Predicate]
-
-
 class _Form(NamedTuple):
-    """A conjunction; `rest` is for the oracle."""
+    """A conjunction: what it asks of sets, and of attributes that it compares with each other."""
 
-    pairs: list[_Pair]
-    rest: Conjunction
+    sets: Conjunction
+    groups: list[Group]
 
 
 class Doubts:
@@ -51,7 +42,7 @@ class Doubts:
         known = self._kept.get(row)
         if known is None:
             conjunctions = parse(segment.texts[row].as_py(), self._schema)
-            known = [_form(one) for one in conjunctions]
+            known = [self._form(one) for one in conjunctions]
             self._room -= sum(map(len, conjunctions))
             if self._room >= 0:
                 self._kept[row] = known
@@ -60,41 +51,11 @@ class Doubts:
     def holds(self, forms: list[_Form], event: Event) -> bool:
         """Whether the event satisfies one of the conjunctions."""
         return any(
-            conjunction_holds(self._schema, form.rest, event) and all(self._pair_holds(p, event) for p in form.pairs)
+            conjunction_holds(self._schema, form.sets, event) and all(group.find(event) for group in form.groups)
             for form in forms
         )
 
-    def _pair_holds(self, pair: _Pair, event: Event) -> bool:
-        """Each side on its own first, then the link between the values that are left."""
-        domain = self._schema.domain(pair.link.attribute)
-        assert domain is not None
-        mine = self._left(pair.mine, event.values.get(pair.link.attribute, ()))
-        theirs = self._left(pair.theirs, event.values.get(pair.other, ())) if mine else []
-        return bool(mine and theirs) and some_pair(domain, pair.link.operator, Choice(mine), Choice(theirs))
-
-    def _left(self, predicates: list[Predicate], values: tuple[Value, ...]) -> list[Value]:
-        left = list(values)
-        for predicate in predicates:
-            domain = self._schema.domain(predicate.attribute)
-            assert domain is not None
-            left = [value for value in left if compare(domain, predicate.operator, value, predicate.constants)]
-        return left
-
-
-def _form(conjunction: Conjunction) -> _Form:
-    pairs: list[_Pair] = []
-    rest = [predicate for predicate in conjunction if predicate.operator not in COMPARISONS]
-    for group in connected([predicate for predicate in conjunction if predicate.operator in COMPARISONS]):
-        links = [predicate for predicate in group if isinstance(predicate.operand, Reference)]
-        if len(links) == 1:
-            pairs.append(_pair(links[0], group))
-        else:
-            rest += group
-    return _Form(pairs, tuple(rest))
-
-
-def _pair(link: Predicate, group: list[Predicate]) -> _Pair:
-    assert isinstance(link.operand, Reference)
-    other = link.operand.attribute
-    mine = [one for one in group if one is not link and one.attribute == link.attribute]
-    return _Pair(link, other, mine, [one for one in group if one.attribute == other])
+    def _form(self, conjunction: Conjunction) -> _Form:
+        comparisons = [predicate for predicate in conjunction if predicate.operator in COMPARISONS]
+        sets = tuple(predicate for predicate in conjunction if predicate.operator not in COMPARISONS)
+        return _Form(sets, [Group.of(self._schema, group) for group in connected(comparisons)])

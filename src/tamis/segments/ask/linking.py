@@ -8,8 +8,7 @@ and `doubts.py` looks at it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence, Set
-from functools import cached_property
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +16,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch, Part
-from tamis.errors import LimitError
-from tamis.matchers.naive import MAX_BINDINGS
-from tamis.model import COMPLEMENT, TOTAL, Domain, Finite, Kind, Operator, Schema, Value, compare
-from tamis.model.orders import PartialOrder
+from tamis.model import TOTAL, Kind, Operator, Schema
+from tamis.model.bindings import some_pair
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.truths import FIRST_TRUTH
 
-__all__ = ["Choice", "encode_links", "one_each", "some_pair"]
+__all__ = ["encode_links", "one_each"]
 
 _O = Operator
 _FEW = 8
@@ -40,77 +37,6 @@ _MAY: dict[Operator, Callable[[Any, Any, Any, Any], Any]] = {
 }
 _MAY |= {negated: _MAY[total] for negated, total in TOTAL.items()}
 """Whether some pair of values satisfies the operator, by the ends of both sides. `=` may still turn out false."""
-
-
-# -- one pair of attributes of one event --------------------------------------------------------------------------
-
-
-class Choice:
-    """Several values of one attribute, any of which may be bound."""
-
-    def __init__(self, values: Sequence[Value]) -> None:
-        self.values = values
-
-    @cached_property
-    def known(self) -> frozenset[Value]:
-        return frozenset(self.values)
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        return frozenset(str(value.data) for value in self.values)
-
-    @cached_property
-    def ends(self) -> dict[Kind, tuple[Any, Any]]:
-        """Of each kind, the least and the greatest."""
-        kinds: dict[Kind, list[Any]] = {}
-        for value in self.values:
-            kinds.setdefault(value.kind, []).append(value.data)
-        return {kind: (min(data), max(data)) for kind, data in kinds.items()}
-
-
-def some_pair(domain: Domain, operator: Operator, mine: Choice, theirs: Choice) -> bool:
-    """Whether `compare` holds for a value of one side and one of the other.
-
-    Neither side is gone through for every value of the other, but for names under a partial order.
-    """
-    if len(mine.values) == len(theirs.values) == 1:
-        return compare(domain, operator, mine.values[0], theirs.values[0])
-    if operator is _O.EQ:
-        return not mine.known.isdisjoint(theirs.known)
-    if isinstance(domain, Finite) and operator is not _O.NE:
-        return _some_names(domain.order, operator, mine.names, theirs.names)
-    may = _MAY[operator]
-    kinds = mine.ends.keys() & theirs.ends.keys()
-    if operator is not _O.NE:
-        kinds.discard(Kind.BOOLEAN)  # without an order
-    return any(may(*mine.ends[kind], *theirs.ends[kind]) for kind in kinds)
-
-
-def _some_names(order: PartialOrder, operator: Operator, mine: Collection[str], theirs: Collection[str]) -> bool:
-    """Whether a name on one side satisfies the operator with one on the other; at most as many pairs are tried as the
-    naive matcher tries."""
-    plain = COMPLEMENT[operator] if operator in TOTAL else operator
-    lowers, uppers = (mine, theirs) if plain in (_O.LT, _O.LE) else (theirs, mine)
-    wanted = frozenset(uppers)
-    for tried, low in enumerate(lowers, 1):
-        if tried * len(wanted) > MAX_BINDINGS:
-            raise LimitError(
-                f"comparing {len(mine):,} names with {len(theirs):,} takes more than {MAX_BINDINGS:,} choices",
-                MAX_BINDINGS,
-                MAX_BINDINGS + 1,
-            )
-        others = wanted - {low} if plain in (_O.LE, _O.GE) else wanted
-        if _reaches(order.above(low), others, len(others) < len(wanted), operator in TOTAL):
-            return True
-    return False
-
-
-def _reaches(above: Set[str], others: Set[str], equal: bool, negated: bool) -> bool:
-    """Whether one of the others is above, or equal where that is enough; negated, whether one is neither."""
-    return not others <= above if negated else equal or not above.isdisjoint(others)
-
-
-# -- a batch ------------------------------------------------------------------------------------------------------
 
 
 class _Ends(NamedTuple):
@@ -143,7 +69,6 @@ class _Settling:
         self._schema = schema
         self._codes = codes
         self._ends: dict[str, _Ends | None] = {}
-        self._choices: dict[tuple[int, str], Choice] = {}
 
     def settle(self, name: str, other: str, links: list[tuple[int, Operator]]) -> None:
         """All links between two attributes; each is a column and an operator."""
@@ -175,17 +100,12 @@ class _Settling:
         domain = self._schema.domain(name)
         assert domain is not None
         for row in rows:
-            mine, theirs = self._choice(row, name), self._choice(row, other)
+            event = self._batch.event(row)
+            several = len(event.values[name]) > 1 or len(event.values[other]) > 1
             for column, operator in links:
-                if some_pair(domain, operator, mine, theirs):
+                if some_pair(domain, operator, event, name, other):
                     self._codes[row, column] = FIRST_TRUTH
-                    self.doubtful[row] |= len(mine.values) > 1 or len(theirs.values) > 1
-
-    def _choice(self, row: int, name: str) -> Choice:
-        values = self._batch.event(row).values[name]
-        if len(values) == 1:
-            return Choice(values)
-        return self._choices.setdefault((row, name), Choice(values))
+                    self.doubtful[row] |= several
 
     def _ends_of(self, name: str) -> _Ends | None:
         if name not in self._ends:

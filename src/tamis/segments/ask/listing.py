@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 
@@ -15,6 +14,7 @@ from tamis.kernels.segments.finding import FEW, Finds, Target, find, list_found
 from tamis.kernels.segments.rows import SPILL
 from tamis.segments.ask.buffers import answer_buffer
 from tamis.segments.compile.layout import Layout
+from tamis.segments.errands import side_by_side
 
 __all__ = ["Work", "count_matches", "list_matches"]
 
@@ -70,11 +70,14 @@ class _Share:
         self._found: list[list[_Finder]] = []
         self.counts = np.zeros(last - first, np.int64)
         self.work = np.zeros(2, np.int64)
+        self.wanted = True
 
     def find(self, *, keep: bool) -> None:
         """Count the live rows of each event; `keep` what `write` needs."""
         members, kept = np.empty(_MEMBERS, np.int32), np.empty(self._room() if keep else 0, np.int32)
         for first, last in self._stretches:
+            if not self.wanted:
+                return
             counts = self.counts[first - self._first : last - self._first]
             finders = []
             for layout, events in zip(self._layouts, self._encoded, strict=True):
@@ -92,6 +95,8 @@ class _Share:
     def write(self, bases: Sequence[int], offsets: Longs, out: Ints) -> None:
         """Event i's rows from `out[offsets[i]]` on, `bases[j]` added to segment j's."""
         for (first, last), finders in zip(self._stretches, self._found, strict=True):
+            if not self.wanted:
+                return
             at, end = offsets[first:last].copy(), offsets[first + 1 : last + 1]
             for finder, base in zip(finders, bases, strict=True):
                 finder.write(Target(base, out, at, end))
@@ -112,19 +117,19 @@ def list_matches(
     edges = np.linspace(0, size, max(1, min(threads, size)) + 1).astype(int).tolist()
     shares = [_Share(layouts, encoded, first, last) for first, last in pairwise(edges)]
     offsets = np.zeros(size + 1, np.int64)
-    _side_by_side([partial(share.find, keep=True) for share in shares])
+    _together(shares, [partial(share.find, keep=True) for share in shares])
     np.cumsum(np.concatenate([share.counts for share in shares]), out=offsets[1:])
     out = answer_buffer(int(offsets[-1]))
-    _side_by_side([partial(share.write, bases, offsets, out) for share in shares])
+    _together(shares, [partial(share.write, bases, offsets, out) for share in shares])
     for share in shares:
         work += share.work
     return offsets, out
 
 
-def _side_by_side(calls: Sequence[Callable[[], object]]) -> None:
-    """Each call in a thread of its own, the last in this one."""
-    with ThreadPoolExecutor(max(1, len(calls) - 1)) as pool:
-        others = [pool.submit(call) for call in calls[:-1]]
-        calls[-1]()
-        for other in others:
-            other.result()
+def _together(shares: Sequence[_Share], calls: Sequence[Callable[[], object]]) -> None:
+    try:
+        side_by_side(calls)
+    except BaseException:
+        for share in shares:
+            share.wanted = False  # what still runs stops soon
+        raise

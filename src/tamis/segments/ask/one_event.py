@@ -35,6 +35,8 @@ _ROOM = 4096
 _NO_LISTS = np.zeros(1, np.int32)
 _MOST_SHAPES = 1000
 """Kept of one segment; mappings of still others are read as events."""
+_LONGEST_SHAPE = 10_000
+"""Characters of the names in a shape that is kept: a name that has no value may be any."""
 
 
 class NotPlain(Exception):
@@ -140,6 +142,8 @@ class SingleMatcher:
         if len(self._readings) >= _MOST_SHAPES:
             return None
         event = self._schema.event(raw)  # whatever is wrong with it is said here
+        if sum(map(len, raw)) > _LONGEST_SHAPE:
+            return None
         readers = plain_readers(self._schema, raw, self._columns)
         links = plain_links(self._schema, raw, event, self._partners)
         known = None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from tamis.batches.letters import letters_of
 from tamis.kernels.numbering import new_table
 from tamis.kernels.segments.strings import Strings, fill_table, find_places
 from tamis.model import Kind, Value
+from tamis.model.caching import cached_property
 from tamis.model.regions import place
 from tamis.segments.compile.constraints import Bound, Piece, PieceKind
 from tamis.segments.compile.statistics import AttributeStatistics

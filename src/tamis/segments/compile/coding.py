@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from tamis.kernels.segments.conjunctions import (
     take_intervals,
 )
 from tamis.model import Finite, Integer, Kind, Operator, Reference, Schema
+from tamis.model.caching import cached_property
 from tamis.model.predicates import is_about_event
 from tamis.segments.compile.codes import AttributeCodes, Dictionary, code_range, dictionary_of
 from tamis.segments.compile.constraints import Piece
@@ -157,8 +157,8 @@ def _attribute_codes(name: str, pieces: list[Piece], schema: Schema) -> Attribut
 
 
 def code_reading(reading: Reading, schema: Schema) -> Coded:
-    """The distinct conjunctions of a reading, in codes."""
-    pieces = list(reading.pieces.all())
+    """The distinct conjunctions of a reading, in codes; its pieces are used up."""
+    pieces = list(reading.pieces.drain())
     columns, slots = columns_of(pieces, reading.pieces.truths(), schema)
     pieces.sort(key=lambda piece: slots[piece.slot])
     intervals, numbers = _sorted_intervals(pieces, slots, columns, reading.dead)

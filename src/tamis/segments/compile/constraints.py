@@ -27,7 +27,7 @@ from tamis.model.regions import ALL, Cut, Interval, has_truth, meet_all, point, 
 from tamis.segments.compile.finite_codes import FiniteCodes
 from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, members_of, truth_slot
 
-__all__ = ["Bound", "Piece", "PieceKind", "Pieces"]
+__all__ = ["Bound", "Piece", "PieceKind", "Pieces", "same_for_all", "take"]
 
 
 class PieceKind(IntEnum):
@@ -59,6 +59,29 @@ class Piece:
     low: Bound | None = None
     high: Bound | None = None
 
+    def only(self, kept: npt.NDArray[np.bool_]) -> Piece:
+        """The piece for some of its conjunctions."""
+        if kept.all():
+            return self
+        sides = [None if side is None else Bound(take(side.values, kept), side.open) for side in (self.low, self.high)]
+        return Piece(self.slot, self.kind, self.conjunctions[kept], *sides)
+
+
+def take(values: Column, chosen: npt.NDArray[Any]) -> Column:
+    """Some of the values, by their places or by a mask."""
+    if not isinstance(values, pa.Array):
+        return values[chosen]
+    return values.filter(pa.array(chosen)) if chosen.dtype == np.bool_ else values.take(pa.array(chosen))
+
+
+def same_for_all(slot: Slot, kind: int, interval: Interval, conjunctions: npt.NDArray[np.int64]) -> Piece:
+    """One interval for many conjunctions."""
+    start, end = interval
+    places = np.zeros(len(conjunctions), np.int64)
+    low = None if start is None else Bound(take(_column([start.data], kind), places), start.after)
+    high = None if end is None else Bound(take(_column([end.data], kind), places), not end.after)
+    return Piece(slot, kind, conjunctions, low, high)
+
 
 class _Key(NamedTuple):
     slot: Slot
@@ -83,64 +106,64 @@ class Pieces:
 
     def add_conjunction(self, number: int, conjunction: Conjunction) -> None:
         """A conjunction in normal form. What it admits is never empty: the normal form has seen to that."""
+        for part in self.parts(conjunction):
+            self._one(number, *part)
+
+    def parts(self, conjunction: Conjunction) -> Iterator[tuple[Slot, int, Interval]]:
+        """The slots of a conjunction in normal form, and the intervals that each admits."""
         groups: dict[tuple[str, bool], list[Predicate]] = defaultdict(list)
         contained: Counter[str] = Counter()
         told: Counter[Slot] = Counter()
         for predicate in conjunction:
             if has_truth(predicate):
-                column = self._truth(number, predicate, told)
+                for member in members_of(predicate):
+                    column, code = self.truth(member)
+                    yield column._replace(nth=told[column]), PieceKind.CODES, point(code)
                 told[column] += 1
             elif predicate.operator is _O.CONTAINS:
                 contained[predicate.attribute] += 1
                 slot = Slot(predicate.attribute, contained[predicate.attribute])
-                self._constraint(number, slot, [predicate])
+                yield from self._constraint(slot, [predicate])
             else:
                 groups[predicate.attribute, predicate.operator is _O.LACKS].append(predicate)
         for (name, lacks), predicates in groups.items():
-            if lacks:
-                self._lacks(number, predicates)
-            else:
-                self._constraint(number, Slot(name), predicates)
+            yield from self._lacks(predicates) if lacks else self._constraint(Slot(name), predicates)
 
-    def _truth(self, number: int, predicate: Predicate, told: Counter[Slot]) -> Slot:
-        """One of the members that the predicate comes to; the value is their column."""
-        members = members_of(predicate)
-        column = truth_slot(members[0])
-        known = self._truths[column]
-        for member in members:
-            code = known.setdefault(member, FIRST_TRUTH + len(known))
-            self._one(number, column._replace(nth=told[column]), PieceKind.CODES, point(code))
-        return column
-
-    def _constraint(self, number: int, slot: Slot, predicates: list[Predicate]) -> None:
+    def _constraint(self, slot: Slot, predicates: list[Predicate]) -> Iterator[tuple[Slot, int, Interval]]:
         first = predicates[0].operator
         if first is _O.PRESENT or first is _O.MISSING:
-            self._one(number, slot, PieceKind.ANY_VALUE if first is _O.PRESENT else PieceKind.NO_VALUE, ALL)
+            yield slot, PieceKind.ANY_VALUE if first is _O.PRESENT else PieceKind.NO_VALUE, ALL
             return
         domain = self._domain(slot.attribute)
         if isinstance(domain, Finite):
-            self._names(number, slot, domain, predicates)
+            yield from self._names(slot, domain, predicates)
             return
         regions = [found for one in predicates if (found := region(domain, one)) is not None]
         assert len(regions) == len(predicates), "what has no region is a truth, a presence or a set of names"
         for interval in meet_all([one.intervals() for one in regions]):
-            self._one(number, slot, regions[0].kind, interval)
+            yield slot, regions[0].kind, interval
 
-    def _names(self, number: int, slot: Slot, domain: Finite, predicates: list[Predicate]) -> None:
+    def _names(self, slot: Slot, domain: Finite, predicates: list[Predicate]) -> Iterator[tuple[Slot, int, Interval]]:
         for low, high in self.finite(slot.attribute, domain).runs(tuple(predicates)):
-            self._one(number, slot, PieceKind.CODES, Interval(Cut(low, False), Cut(high, True)))
+            yield slot, PieceKind.CODES, Interval(Cut(low, False), Cut(high, True))
 
-    def _lacks(self, number: int, predicates: list[Predicate]) -> None:
+    def _lacks(self, predicates: list[Predicate]) -> Iterator[tuple[Slot, int, Interval]]:
         """All values must differ from these: what is left of each kind, and every other kind whole."""
         slot = Slot(predicates[0].attribute, Role.LACKS)
         domain = self._domain(slot.attribute)
         if isinstance(domain, Finite):
-            self._names(number, slot, domain, predicates)
+            yield from self._names(slot, domain, predicates)
             return
         regions = [region(domain, one) for one in predicates]
         for kind in Kind:
             for interval in meet_all([one.intervals() for one in regions if one is not None and one.kind is kind]):
-                self._one(number, slot, kind, interval)
+                yield slot, kind, interval
+
+    def truth(self, predicate: Predicate) -> tuple[Slot, int]:
+        """The column of a truth, and its code there."""
+        column = truth_slot(predicate)
+        members = self._truths[column]
+        return column, members.setdefault(predicate, FIRST_TRUTH + len(members))
 
     def truths(self) -> dict[Slot, TruthColumn]:
         """The truth columns that conjunctions ask for."""
@@ -166,11 +189,49 @@ class Pieces:
         highs.append(end.data if end is not None else None)
 
     def all(self) -> Iterator[Piece]:
-        yield from self._pieces
+        """The pieces; those that chunks of texts have in common are one."""
+        return self._all(self._groups())
+
+    def drain(self) -> Iterator[Piece]:
+        """The same, of which nothing is kept here: the last to ask need not hold them twice."""
+        groups = self._groups()
+        self._pieces = []
+        return self._all(groups)
+
+    def _groups(self) -> dict[_Key, list[Piece]]:
+        groups: dict[_Key, list[Piece]] = defaultdict(list)
+        for piece in self._pieces:
+            open_low, open_high = (None if side is None else side.open for side in (piece.low, piece.high))
+            groups[_Key(piece.slot, piece.kind, open_low, open_high)].append(piece)
+        return groups
+
+    def _all(self, groups: dict[_Key, list[Piece]]) -> Iterator[Piece]:
+        while groups:
+            yield from _joined(groups.pop(next(iter(groups))))
         for key, (numbers, lows, highs) in self._lists.items():
             low = None if key.low is None else Bound(_column(lows, key.kind), key.low)
             high = None if key.high is None else Bound(_column(highs, key.kind), key.high)
             yield Piece(key.slot, key.kind, np.array(numbers, np.int64), low, high)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """One piece of those of one key, if their columns are of one type."""
+    first = pieces[0]
+    sides = [[side for piece in pieces if (side := getattr(piece, name)) is not None] for name in ("low", "high")]
+    if len(pieces) == 1 or any(len({_type(side.values) for side in one}) > 1 for one in sides):
+        return pieces
+    equal = first.low is not None and all(piece.low is piece.high for piece in pieces)
+    low, high = (Bound(_concatenated([side.values for side in one]), one[0].open) if one else None for one in sides)
+    numbers = np.concatenate([piece.conjunctions for piece in pieces])
+    return [Piece(first.slot, first.kind, numbers, low, low if equal else high)]
+
+
+def _type(values: Column) -> object:
+    return values.type if isinstance(values, pa.Array) else values.dtype
+
+
+def _concatenated(columns: list[Column]) -> Column:
+    return pa.concat_arrays(columns) if isinstance(columns[0], pa.Array) else np.concatenate(columns)
 
 
 def _column(values: list[Any], kind: int) -> Column:

@@ -24,12 +24,12 @@ from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.truths import Role, Slot, TruthColumn, is_keyed
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 
-__all__ = ["Home", "Layout", "build_layout", "living_bits"]
+__all__ = ["MOST_LAYERS", "Home", "Layout", "build_layout", "living_bits"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
-_MOST_LAYERS = 16
+MOST_LAYERS = 16
 """Conjunctions of more owners have their rows together, which is as good for many."""
 
 
@@ -359,7 +359,7 @@ def _place_groups(blocks: list[Longs], lengths: Longs, row: int) -> _Groups:
     layers, rows = np.zeros(len(blocks) * WORDS, np.int64), np.zeros(len(blocks) * WORDS, np.int64)
     np.maximum.at(layers, word, sizes)
     np.add.at(rows, word, sizes)
-    layers[(layers > _MOST_LAYERS) | (layers * 64 > rows * 1.25)] = 0
+    layers[(layers > MOST_LAYERS) | (layers * 64 > rows * 1.25)] = 0
     at = row + 64 * (np.cumsum(layers) - layers)
     loose = layers[word] == 0
     start = row + 64 * int(layers.sum()) + np.r_[0, np.cumsum(sizes[loose])]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tamis.model import Event, Kind, Value
+from tamis.model.values import exact
 
 __all__ = ["AttributeStatistics", "Statistics", "observe"]
 
@@ -50,16 +51,36 @@ class Statistics:
         }
 
     @staticmethod
-    def from_json(found: Mapping[str, Any]) -> Statistics:
+    def from_json(found: Any) -> Statistics:
+        """What `to_json` made; `ValueError` or `TypeError` if it is something else: a file may hold anything."""
+        if not isinstance(found, dict) or not isinstance(found.get("attributes"), dict):
+            raise ValueError("expected statistics by attribute")
         return Statistics(
-            found["events"],
-            {
-                name: AttributeStatistics(
-                    present, distinct, {Value(Kind(k), data): share for k, data, share in frequent}
-                )
-                for name, (present, distinct, frequent) in found["attributes"].items()
-            },
+            int(found["events"]), {name: _attribute_of(*one) for name, one in found["attributes"].items()}
         )
+
+
+def _attribute_of(present: Any, distinct: Any, frequent: Any) -> AttributeStatistics:
+    values = {_value_of(kind, data): _share(share) for kind, data, share in frequent}
+    if type(distinct) is not int or distinct < 0:
+        raise ValueError("expected a number of values")
+    return AttributeStatistics(_share(present), distinct, values)
+
+
+def _share(found: Any) -> float:
+    if type(found) not in (int, float) or not 0 <= found <= 1:
+        raise ValueError("expected a share from 0 to 1")
+    return float(found)
+
+
+_DATA: dict[Kind, tuple[type, ...]] = {Kind.STRING: (str,), Kind.NUMBER: (int, float), Kind.BOOLEAN: (bool, int)}
+
+
+def _value_of(kind: Any, data: Any) -> Value:
+    found = Kind(kind)
+    if type(data) not in _DATA.get(found, (int,)) or data != data:  # NaN alone differs from itself
+        raise ValueError(f"expected a {found.name.lower()}")
+    return Value(found, exact(data) if type(data) is int else data)
 
 
 def observe(events: Iterable[Event]) -> Statistics:

@@ -1,89 +1,126 @@
 """A collection that survives: a folder with segments, a list of them, and a log of what came since.
 
-    current.json      the schema, what is known of events, which segments count, with their dead; replaced atomically
-    segment-N-K.seg   as `segments.file` writes them
-    log-N.wal         one record per write since `current.json` number N was written
+    current.json      which segments count, with their dead; the schema, what is known of events (`current.py`)
+    segment-N-K.seg   as `segment_file.py` writes them
+    log-N.wal         one record per write since `current.json` number N was written (`log.py`)
+    dropped-N-B.bin   what the last crash left of a write that never returned, at byte B of log N
     lock              held by the one process that has the folder open
 
 A write is in the log, and the log is on disk, before the call returns; so what returned survives `kill -9` and the
-loss of power. Opening maps the segments and replays the log; a record cut short at its end never returned and is
-dropped, one that is damaged is an error. A checkpoint writes new segments, an empty log and a new `current.json`, in
-this order, and only then drops the old log and the segments nobody lists.
+loss of power. Opening maps the segments and replays the log. A checkpoint writes new segments, an empty log and a new
+`current.json`, in this order, each on disk with its name before the next, and only then drops the old log and the
+segments nobody lists; what a crash leaves of it is swept when the folder is opened.
 
-An interrupt may come before any bytecode. A record counts once the log's length says so, which is set last and in one
+An interrupt may come before any bytecode. A record counts once the log's tail says so, which is set last and in one
 step; a checkpoint counts once `current.json` has its new name. What counts is seen through, what does not is undone.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import json
+import logging
 import os
 import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace as with_other
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-import xxhash
-
-from tamis.errors import SchemaError, SegmentError
-from tamis.language.door import LANGUAGE_VERSION
+from tamis import forks
+from tamis.errors import SegmentError
 from tamis.model import Schema, SubscriptionId
 from tamis.registry.finishing import finish
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.ids import IdIndex
-from tamis.segments.keep.segment_file import open_segment, save_segment, sums_of
+from tamis.segments.keep.current import NAME, Current, Listed, listed_number, read_current, write_current
+from tamis.segments.keep.log import Found, Log, LogRecord, new_generation, read_log
+from tamis.segments.keep.segment_file import open_listed, save_segment, sums_of
 from tamis.segments.segment import Segment
-from tamis.store.atomic import from_the_system, sync_folder, why, write_atomically
+from tamis.store.atomic import (
+    PRIVATE,
+    file_mode,
+    from_the_system,
+    open_file,
+    read_file,
+    sync_folder,
+    why,
+    write_atomically,
+)
 
-__all__ = ["Folder", "Record"]
+__all__ = ["UNREAD", "Dropped", "Folder", "Record", "is_folder", "log_bytes", "written"]
 
 Record = list[Any]
 """["s", id, text] or ["u", id]."""
 
-_FORMAT = 1
 _OURS = re.compile(
-    r"current\.json|lock|segment-(\d+)-\d+\.seg|log-(\d+)\.wal|\.(current\.json|segment-.*)\.[0-9a-f]{8}"
+    r"current\.json|lock|dropped-\d+-\d+\.bin|segment-(\d+)-\d+\.seg|log-(\d+)\.wal"
+    r"|\.(current\.json|segment-.*|dropped-.*)\.[0-9a-f]{8}"
 )
-_MADE = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-_HEAD_BYTES = 20
-"""Of a record: its length (8 bytes), a sum of the length (4 bytes), a sum of its text (8 bytes)."""
+_NOT_FOR_US = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+_log = logging.getLogger("tamis.folder")
 
 
-class _Listed(NamedTuple):
-    """A segment that counts, its sums, and the rows that died since it was written."""
+Replayed = tuple[int, bytes]
+"""How many records of a log, and the last of them."""
+UNREAD: Replayed = (-1, b"")
+"""Of a log that must be read from its beginning."""
 
-    file: str
-    sums: str
-    dead: list[int]
+
+class Dropped(NamedTuple):
+    """A last write that did not reach the disk, and so was never acknowledged; `kept` is the file that has it now."""
+
+    record: int
+    byte: int
+    bytes: int
+    kept: str | None
+
+
+def is_folder(path: Path) -> bool:
+    """Whether an engine lies there."""
+    return (path / NAME).is_symlink() or (path / NAME).exists()
 
 
 class Folder:
-    """One engine's folder; one engine at a time may hold it."""
+    """One engine's folder; one at a time may hold it, to write. Who only reads holds, makes and alters nothing."""
 
     def __init__(
-        self, path: Path, schema: Schema | None = None, *, create: bool = False, replace: bool = False
-    ) -> None:
-        """Open what is there, or make it. `replace` disregards what is there, which stays until the next checkpoint."""
+        self, path: Path, schema: Schema | None = None, *, create: bool = False, replace: bool = False,
+        read_only: bool = False, mode: int | None = None,
+    ) -> None:  # fmt: skip
+        """Open what is there, or make it. `replace` disregards what is there, which stays until the next checkpoint.
+
+        A folder that we may not write to is opened as with `read_only`. `mode` is that of the folder; of its files it
+        is the same without the right to enter. It is kept; without it a new folder is its owner's alone.
+        """
         self.path = path
-        self.statistics: Statistics | None = None
-        self.log_bytes = 0
-        """The log's length: of what is behind it nothing counts."""
+        self.read_only = read_only
+        self.recovered: Dropped | None = None
+        self._current: Current | None = None
+        self._log: Log | None = None
+        self._mode = mode if mode is not None else PRIVATE
+        self._number = 0
+        self.replayed: Replayed = (0, b"")
+        """How many records were read, and the last of them, by which a log is known to go on from there."""
         self._made = 0
-        self._listed: list[_Listed] = []
         self._files: weakref.WeakKeyDictionary[IdIndex, str] = weakref.WeakKeyDictionary()
         self._handles: dict[str, io.FileIO] = {}
+        self._process = os.getpid()
+        forks.tell(self)
         weakref.finalize(self, _close_all, self._handles)  # an engine that nobody closed lets go when it is collected
-        if create or replace:
+        if (create or replace) and not read_only:
             self._make()
-        elif not (path / "current.json").exists():
+        elif not is_folder(path):
             raise SegmentError("expected a saved engine; create=True makes one", str(path))
         try:
-            self._hold()
-            self._open(schema, replace)
+            if not read_only:
+                self._hold(needed=replace or not is_folder(path))
+            self._open(schema, replace, mode)
         except BaseException:
             self.close()
             raise
@@ -91,34 +128,68 @@ class Folder:
     def _make(self) -> None:
         try:
             if not self.path.is_dir():
-                self.path.mkdir()
-                sync_folder(self.path.parent)
+                self.path.mkdir(PRIVATE)
+                if self._mode != PRIVATE:
+                    self.path.chmod(self._mode)
+            if not is_folder(self.path):
+                sync_folder(self.path.parent)  # also the name of a folder whose maker died before it came to this
             foreign = [path.name for path in self.path.iterdir() if not _OURS.fullmatch(path.name)]
         except (OSError, ValueError) as error:
-            raise SegmentError(f"cannot write here: {why(error)}", str(self.path)) from None
+            raise self._refused(error, self.path) from None
         if foreign:
             raise SegmentError(f"cannot write here: {min(foreign)!r} is no part of an engine", str(self.path))
 
-    def _hold(self) -> None:
-        self._handles["lock"] = self._handle("lock")
+    def _hold(self, *, needed: bool) -> None:
+        """Take the lock; who may not is a reader, unless there is something to be made."""
         try:
-            fcntl.flock(self._handles["lock"], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with forks.opening:
+                lock = self._handles["lock"] = open_file(self.path / "lock", os.O_RDWR | os.O_CREAT, self._mode)
+            if not os.access(self.path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        except OSError as error:
+            if needed or error.errno not in _NOT_FOR_US:
+                raise self._refused(error, self.path / "lock") from None
+            self.close()
+            self.read_only = True
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if not from_the_system(error):
                 raise
             raise SegmentError("another engine holds this folder open", str(self.path)) from None
 
-    def _open(self, schema: Schema | None, replace: bool) -> None:
-        if replace or not (self.path / "current.json").exists():
+    def _open(self, schema: Schema | None, replace: bool, mode: int | None) -> None:
+        if replace or not is_folder(self.path):
             self.schema = schema if schema is not None else Schema(open=True)
             self._number = self._highest_number()
+            if mode is None and is_folder(self.path):
+                with suppress(SegmentError):
+                    self._mode = read_current(self.path).mode
             if not replace:
                 self.checkpoint(())
             return
-        self._read_current()
+        current = read_current(self.path)
+        self.schema, self._mode = current.schema, current.mode
         if schema is not None and schema != self.schema:
             raise SegmentError("the engine was made with another schema", str(self.path))
-        self._open_log()
+        self._current = current
+        if self.read_only:
+            self._handles["list"] = open_file(self.path / NAME, os.O_RDONLY)
+        elif mode is not None and mode != current.mode:
+            self._mode = mode
+            write_current(self.path, with_other(current, mode=mode))
+            self._share()
+
+    def _share(self) -> None:
+        """Give everything the folder's mode; what is made later has it from the start."""
+        try:
+            self.path.chmod(self._mode)
+            for path in self.path.iterdir():
+                if _OURS.fullmatch(path.name) and not path.is_symlink():
+                    path.chmod(file_mode(self._mode))
+        except OSError as error:
+            raise self._refused(error, self.path) from None
 
     def close(self) -> None:
         _close_all(self._handles)
@@ -126,49 +197,35 @@ class Folder:
     @property
     def number(self) -> int:
         """How many lists there were; it grows when a checkpoint took place."""
-        return self._number
+        return self._current.number if self._current is not None else self._number
+
+    @property
+    def statistics(self) -> Statistics | None:
+        return self._current.statistics if self._current is not None else None
 
     @property
     def closed(self) -> bool:
-        return not self._handles
+        return not self._handles or (self._log is not None and self._log.file.closed)
 
-    def _handle(self, name: str, flags: int = 0) -> io.FileIO:
-        """An open file. As an object it can be closed twice, and is closed if an interrupt leaves it to nobody."""
-        try:
-            return io.FileIO(self.path / name, "r+", opener=lambda path, _: os.open(path, flags | _MADE, 0o666))
-        except OSError as error:
-            if not from_the_system(error):
-                raise
-            raise SegmentError(f"cannot write here: {why(error)}", str(self.path / name)) from None
+    def _refused(self, error: Exception, path: Path) -> Exception:
+        if isinstance(error, OSError) and not from_the_system(error):
+            return error
+        return SegmentError(f"cannot write here: {why(error)}", str(path))
 
-    # -- the list -----------------------------------------------------------------------------------------------
+    def after_fork(self) -> None:
+        """A child closes its copies of what is open. The lock stays with the process that took it, and goes with it."""
+        _let_go(self._handles)
 
-    def _read_current(self) -> None:
-        path = self.path / "current.json"
-        try:
-            found: dict[str, Any] = json.loads(path.read_bytes())
-            if found["format"] != _FORMAT:
-                reason = f"expected format {_FORMAT}, found {found['format']}; a newer Tamis may have written it"
-                raise SegmentError(reason, str(path))
-            if found.get("language", 1) > LANGUAGE_VERSION:
-                reason = f"expected version {LANGUAGE_VERSION} of the language at most, found {found['language']}"
-                raise SegmentError(f"{reason}; a newer Tamis may have written it", str(path))
-            if found.pop("sum") != _sum_of(found):
-                raise SegmentError("the checksum does not fit: the file is damaged", str(path))
-            self._number = int(found["number"])
-            self._listed = [_Listed(*one) for one in found["segments"]]
-            known = found.get("statistics")
-            self.statistics = Statistics.from_json(known) if known is not None else None
-            self.schema = Schema.loads(found["schema"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, SchemaError) as error:
-            raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
+    @property
+    def foreign(self) -> bool:
+        """Whether another process opened it, of which this one is a child."""
+        return self._process != os.getpid()
 
-    def _write_current(self, number: int, listed: list[_Listed], statistics: Statistics | None) -> None:
-        found = {"format": _FORMAT, "number": number, "schema": self.schema.dumps(), "segments": listed}
-        found["language"] = LANGUAGE_VERSION
-        found |= {"statistics": statistics.to_json()} if statistics is not None else {}
-        text = json.dumps(found | {"sum": _sum_of(found)}, ensure_ascii=False)
-        write_atomically(self.path / "current.json", [text.encode()])
+    def check_process(self) -> None:
+        """Only the process that opened the folder writes to it: two would each have a log of their own in mind."""
+        if self.foreign:
+            reason = "the engine was opened in another process, which alone may write; open it in this one to write"
+            raise SegmentError(reason, str(self.path))
 
     def _highest_number(self) -> int:
         names = (_OURS.fullmatch(path.name) for path in self.path.iterdir())
@@ -176,175 +233,208 @@ class Folder:
 
     # -- segments -----------------------------------------------------------------------------------------------
 
-    def segments(self, *, verify: bool = True) -> Iterator[Segment]:
-        for file, sums, dead in self._listed:
-            if sums_of(self.path / file) != sums:
-                raise SegmentError("this is damaged, or another segment than the one listed", str(self.path / file))
-            segment = open_segment(self.path / file, self.schema, verify=verify)
-            fresh = np.setdiff1d(np.array(dead, np.int64), segment.buried())
-            if len(fresh):
-                segment = segment.bury(fresh)
-            self._files[segment.index] = file
+    def segments(self, *, verify: str = "full") -> Iterator[Segment]:
+        assert self._current is not None
+        for listed in self._current.segments:
+            segment = open_listed(self.path, listed, self.schema, verify=verify)
+            self._files[segment.index] = listed.file
             yield segment
 
     def keep(self, segments: Iterable[Segment]) -> None:
         """Write those that are not on disk yet. They count from the next checkpoint on, which then need not do it."""
+        self.check_process()
         for segment in segments:
             if segment.index not in self._files:
                 self._made += 1
-                name = f"segment-{self._number + 1}-{self._made}.seg"
+                name = f"segment-{self.number + 1}-{self._made}.seg"
                 save_segment(segment, self.path / name, self.schema)
                 self._files[segment.index] = name
+                if self._mode != PRIVATE:
+                    self._share()
 
     def checkpoint(self, segments: Sequence[Segment], statistics: Statistics | None = None) -> None:
         """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
+        self.check_process()
+        first = self._current is None
         self.keep(segments)
-        number = self._number + 1
         names = [self._files[segment.index] for segment in segments]
         listed = [
-            _Listed(name, sums_of(self.path / name), segment.buried().tolist())
+            Listed(name, sums_of(self.path / name), segment.buried().tolist())
             for name, segment in zip(names, segments, strict=True)
         ]
-        log = self._handle(f"log-{number}.wal", os.O_TRUNC)
+        current = Current(new_generation(self.number + 1), self.schema, listed, statistics, self._mode)
+        log = self._new_log(current)
         try:
-            self._write_current(number, listed, statistics)  # syncs the folder, and with it the name of the new log
-            self._adopt(number, listed, statistics, log)
+            write_current(self.path, current)
+            self._adopt(current, log)
         except SegmentError:
-            log.close()
-            self._reread(number)
+            log.file.close()
+            self._reread(current.number)
             raise
         except BaseException:
-            finish(self._decide, number, listed, statistics, log)
+            finish(self._decide, current, log)
             raise
         self._sweep()
+        if first and self._mode != PRIVATE:
+            self._share()
 
-    def _adopt(self, number: int, listed: list[_Listed], statistics: Statistics | None, log: io.FileIO) -> None:
-        self._number, self._listed, self.statistics = number, listed, statistics
-        self._use_log(log, 0)
+    def _new_log(self, current: Current) -> Log:
+        """An empty log. Its name is on disk before a list can name it."""
+        path = self.path / current.log
+        try:
+            log = Log.create(path, current.generation, self._mode)
+        except OSError as error:
+            raise self._refused(error, path) from None
+        try:
+            sync_folder(self.path)
+        except BaseException as error:
+            log.file.close()
+            if isinstance(error, OSError):
+                raise self._refused(error, path) from None
+            raise
+        return log
 
-    def _decide(self, number: int, listed: list[_Listed], statistics: Statistics | None, log: io.FileIO) -> None:
+    def _adopt(self, current: Current, log: Log) -> None:
+        self._current = current
+        self._use_log(log)
+
+    def _decide(self, current: Current, log: Log) -> None:
         """An interrupted checkpoint took place if the list has its new name."""
-        if self._listed_number() == number:
-            self._adopt(number, listed, statistics, log)
+        if listed_number(self.path) == current.number:
+            self._adopt(current, log)
             sync_folder(self.path)
         else:
-            log.close()
+            log.file.close()
 
     def _reread(self, number: int) -> None:
         """A failed checkpoint changed nothing, unless it failed at the very last: then the old log counts no more."""
         try:
-            changed = self._listed_number() == number
+            changed = listed_number(self.path) == number
         except (OSError, ValueError, KeyError):
             changed = True
         if changed:
             self.close()
 
-    def _listed_number(self) -> int | None:
-        """The number of the list that counts; None if there is none yet."""
-        try:
-            found: int = json.loads((self.path / "current.json").read_bytes())["number"]
-        except FileNotFoundError:
-            return None
-        return found
-
     def _sweep(self) -> None:
-        kept = {"current.json", "lock", self._log_path().name, *(one.file for one in self._listed)}
+        """Drop what no longer counts, or never did. What cannot be dropped is no reason to fail."""
+        assert self._current is not None
+        kept = {NAME, "lock", self._current.log, *(one.file for one in self._current.segments)}
+        if self.recovered is None or self.recovered.kept is None:
+            kept |= {path.name for path in self.path.glob("dropped-*.bin")}
+        else:
+            kept.add(self.recovered.kept)  # one such file is kept, the last
         for index, name in list(self._files.items()):
             if name not in kept:
                 del self._files[index]
-        for path in self.path.iterdir():
-            if path.name not in kept and _OURS.fullmatch(path.name):
-                path.unlink(missing_ok=True)
+        try:
+            for path in self.path.iterdir():
+                if path.name not in kept and _OURS.fullmatch(path.name):
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            if not from_the_system(error):
+                raise
 
     # -- the log ------------------------------------------------------------------------------------------------
 
-    def _log_path(self) -> Path:
-        return self.path / f"log-{self._number}.wal"
+    @property
+    def log_bytes(self) -> int:
+        """The log's length: of what is behind it nothing counts."""
+        return self._log.tail.end if self._log is not None else 0
 
-    def _open_log(self) -> None:
-        if not self._log_path().exists():
-            raise SegmentError("the log is missing", str(self._log_path()))
-        handle = self._handle(self._log_path().name)
-        self._use_log(handle, os.fstat(handle.fileno()).st_size)
-
-    def _use_log(self, handle: io.FileIO, size: int) -> None:
+    def _use_log(self, log: Log) -> None:
         old = self._handles.get("log")
-        self._handles["log"] = handle
-        self.log_bytes = size
-        if old is not None and old is not handle:
+        self._log = log
+        self._handles["log"] = log.file
+        if old is not None and old is not log.file:
             old.close()
 
     def append(self, records: Iterable[Record]) -> None:
         """Put records in the log as one: after a crash all of them are there or none is."""
-        text = json.dumps(list(records), ensure_ascii=False).encode()
-        before = self.log_bytes
-        head = _length_head(len(text), before) + xxhash.xxh3_64_digest(text)
-        end = before + _HEAD_BYTES + len(text)
-        handle = self._handles["log"].fileno()
+        assert self._log is not None
+        self.check_process()
+        content = json.dumps(list(records), ensure_ascii=False).encode()
         try:
-            _write_all(handle, head + text, before)
-            os.fdatasync(handle)
-            self.log_bytes = end
+            self._log.append(content)
         except BaseException as error:
-            if self.log_bytes == before:
-                finish(self._cut_log)
+            if self._log.file.closed:  # what is on disk now nobody knows
+                self.close()
             if from_the_system(error):
-                raise SegmentError(f"cannot write here: {why(cast(OSError, error))}", str(self._log_path())) from None
+                path = self.path / self._current.log if self._current is not None else self.path
+                raise self._refused(cast(OSError, error), path) from None
             raise
 
-    def _cut_log(self) -> None:
-        """Take back a write that failed. If even that fails, nothing more is written."""
-        try:
-            os.ftruncate(self._handles["log"].fileno(), self.log_bytes)
-        except OSError as error:
-            if not from_the_system(error):
-                raise
-            self.close()
-
     def replay(self) -> Iterator[list[tuple[str, SubscriptionId, str]]]:
-        """The records since the last checkpoint, write by write."""
-        content = self._log_path().read_bytes()
-        at = 0
-        while (end := self._end_of_record(content, at)) is not None:
-            yield [
-                (one[0], one[1], one[2] if len(one) > 2 else "") for one in json.loads(content[at + _HEAD_BYTES : end])
-            ]
-            at = end
-        if at < len(content):
-            os.ftruncate(self._handles["log"].fileno(), at)
-        self.log_bytes = at
+        """The records since the last checkpoint, write by write; then the log is ready to be written."""
+        assert self._current is not None
+        content = log_bytes(self.path, self._current)
+        found = read_log(content, self._current.generation, self.path / self._current.log)
+        for record in found.records:
+            yield written(content[record.start : record.end])
+        self.replayed = _last(content, found.records)
+        if found.torn:
+            self.recovered = self._drop(content, found)
+            _log.warning("%s: %s", self.path, told(self.recovered))
+        if not self.read_only:
+            try:
+                sync_folder(self.path)  # the list that was read may have a name that is not on disk: its writer died
+                self._use_log(Log.open(self.path / self._current.log, self._current.generation, found))
+            except OSError as error:
+                raise self._refused(error, self.path / self._current.log) from None
+            self._sweep()
 
-    def _end_of_record(self, content: bytes, at: int) -> int | None:
-        """Where the record ends that begins there; None if it is cut short, or there is none."""
-        head = content[at : at + _HEAD_BYTES]
-        if len(head) < _HEAD_BYTES or (not any(head) and not any(content[at:])):
-            return None  # zeros are bytes that the file was given and that were not written
-        length = int.from_bytes(head[:8], "little")
-        end = at + _HEAD_BYTES + length
-        text = content[at + _HEAD_BYTES : end]
-        if head[:12] == _length_head(length, at):
-            if end > len(content) or (end == len(content) and text.endswith(b"\0")):
-                return None
-            if head[12:] == xxhash.xxh3_64_digest(text):
-                return end
-        raise SegmentError(f"the log is damaged at byte {at:,}", str(self._log_path()))
+    def more(self) -> tuple[list[list[tuple[str, SubscriptionId, str]]], Replayed] | None:
+        """What a writer put in the log since it was read, and what is `replayed` then; None if there is another list,
+        or the log does not go on from there, so that everything must be read again."""
+        assert self._current is not None
+        if read_current(self.path).generation != self._current.generation:
+            return None
+        content = log_bytes(self.path, self._current)
+        found = read_log(content, self._current.generation, self.path / self._current.log)
+        count = self.replayed[0]
+        if _last(content, found.records[:count]) != self.replayed:
+            return None
+        news = [written(content[record.start : record.end]) for record in found.records[count:]]
+        return news, _last(content, found.records)
+
+    def _drop(self, content: bytes, found: Found) -> Dropped:
+        """Keep aside what is about to be cut off."""
+        assert self._current is not None
+        kept = None
+        if not self.read_only:
+            with suppress(SegmentError):  # a full disk is no reason not to open
+                name = f"dropped-{self._current.number}-{found.end}.bin"
+                write_atomically(self.path / name, [content[found.end :]], self._mode)
+                kept = name
+        return Dropped(len(found.records) + 1, found.end, found.torn, kept)
 
 
-def _length_head(length: int, at: int) -> bytes:
-    """A length and its sum; the record's place in the log is in the sum, so that no record can stand in another's."""
-    size = length.to_bytes(8, "little")
-    return size + xxhash.xxh32_digest(size + at.to_bytes(8, "little"))
+def _last(content: bytes, records: Sequence[LogRecord]) -> Replayed:
+    return len(records), content[records[-1].at : records[-1].end] if records else b""
 
 
-def _write_all(handle: int, content: bytes, at: int) -> None:
-    left = memoryview(content)
-    while left:
-        written = os.pwrite(handle, left, at)
-        left, at = left[written:], at + written
+def told(dropped: Dropped) -> str:
+    """A sentence."""
+    where = f"; they are kept in {dropped.kept}" if dropped.kept is not None else ""
+    return (
+        f"left out the last {dropped.bytes:,} bytes of the log, from byte {dropped.byte:,} on: record {dropped.record} "
+        f"did not reach the disk whole, so its write never returned{where}"
+    )
 
 
-def _sum_of(found: dict[str, Any]) -> str:
-    return xxhash.xxh3_64_hexdigest(json.dumps(found, sort_keys=True).encode())
+def log_bytes(folder: Path, current: Current) -> bytes:
+    """The bytes of the log that counts."""
+    path = folder / current.log
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        raise SegmentError("the log is missing", str(path)) from None
+    except OSError as error:
+        raise SegmentError(f"expected a log: {why(error)}", str(path)) from None
+
+
+def written(content: bytes) -> list[tuple[str, SubscriptionId, str]]:
+    """What a record says: verb, id and text of each of its parts."""
+    return [(one[0], one[1], one[2] if len(one) > 2 else "") for one in json.loads(content)]
 
 
 def _close_all(handles: dict[str, io.FileIO]) -> None:

@@ -7,13 +7,15 @@
     header    JSON: the arrays (name, type, shape, place), dictionaries, ids, the schema's fingerprint
     arrays    each at a multiple of 64 bytes
 
-Opening reads the header and, unless told not to, sums the rest once: about ten gigabytes a second. Pages come in when
-they are touched, and processes on one host share them. Files are written to a temporary name, synced, renamed.
+Opening reads the header, sums the rest once, about ten gigabytes a second, and looks at every offset, length and code
+(`structure`): a sum tells accidents, not intent. Pages come in when they are touched, and processes on one host share
+them. Files are written to a temporary name, synced, renamed; nobody changes one in place.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +25,26 @@ import pyarrow as pa
 import xxhash
 
 from tamis.batches.letters import letters_of
-from tamis.errors import SegmentError
+from tamis.errors import LanguageError, LimitError, SegmentError
 from tamis.kernels.segments.blocks import Blocks
 from tamis.kernels.segments.clusters import Clusters
 from tamis.kernels.segments.rows import Places
 from tamis.language import parse, print_predicate
 from tamis.model import Finite, Kind, Operator, Predicate, Reference, Schema
+from tamis.model.regions import has_truth
+from tamis.model.values import show_raw
 from tamis.segments.compile.codes import AttributeCodes, Dictionary
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.layout import Home, Layout
-from tamis.segments.compile.truths import TruthColumn, truth_slot
+from tamis.segments.compile.truths import TruthColumn, is_keyed, truth_slot
 from tamis.segments.ids import IdColumn, IdIndex
+from tamis.segments.keep.header import arrays_of, check_attributes, check_header
+from tamis.segments.keep.structure import Broken, check_arrays, exact_numbers, expected, strings_at
 from tamis.segments.segment import Segment
-from tamis.store.atomic import why, write_atomically
+from tamis.store.atomic import refuse_link, why, write_atomically
+from tamis.store.verify import checked_verify
 
-__all__ = ["fingerprint", "open_segment", "save_segment", "sums_of"]
+__all__ = ["fingerprint", "open_listed", "open_segment", "save_segment", "sums_of"]
 
 _MAGIC = b"TAMSEG\0"
 _VERSION = 3
@@ -45,6 +52,8 @@ _LINKS_ONLY = 2
 """An older version that can still be read: links were the only truths it had."""
 _PREFIX_BYTES = 32
 _ALIGN = 64
+_MOST_CODES = 2**31 - 1
+_NAME = re.compile(r"segment-[0-9]+-[0-9]+\.seg")
 
 Array = npt.NDArray[Any]
 Content = npt.NDArray[np.uint8]
@@ -142,19 +151,41 @@ def _write(path: Path, header: dict[str, Any], arrays: dict[str, Array]) -> None
 # -- reading ------------------------------------------------------------------------------------------------------
 
 
-def open_segment(path: Path, schema: Schema, *, verify: bool = True) -> Segment:
-    """The segment in a file, by memory map. `verify=False` spares the sum over a file larger than memory."""
+def open_segment(path: Path, schema: Schema, *, verify: str = "full") -> Segment:
+    """The segment in a file, by memory map; `verify` is one of `store.verify.VERIFY`.
+
+    "full" looks at sums and structure, "structure" spares the sums. "trusted" looks at neither, whatever the size: for
+    files that this user wrote and nobody else can have altered.
+    """
+    checked_verify(verify)
     try:
         content = np.memmap(path, np.uint8, "c")  # private pages: kernels see ordinary arrays, the file stays as it is
     except (OSError, ValueError) as error:
         raise SegmentError(f"expected a segment: {why(error)}", str(path)) from None
-    header, body = _read_header(content, str(path), verify)
-    if header["schema"] != fingerprint(schema):
-        raise SegmentError("the segment was compiled under another schema", str(path))
     try:
-        return _build(header, _arrays(header, body, str(path)), schema)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise SegmentError(f"expected a segment, found one that cannot be read: {error!r}", str(path)) from None
+        header, body = _read_header(content, str(path), summed=verify == "full")
+        if header["schema"] != fingerprint(schema):
+            raise SegmentError("the segment was compiled under another schema", str(path))
+        check_attributes(header, schema)
+        arrays = arrays_of(header, body, _ALIGN)
+        if arrays.keys() != expected(header, arrays):
+            raise Broken("there are other arrays than there must be")
+        if verify != "trusted":
+            check_arrays(header, arrays)
+        return _build(header, arrays, schema)
+    except (Broken, LanguageError, LimitError) as error:
+        raise SegmentError(f"expected a segment, found one that cannot be read: {error}", str(path)) from None
+
+
+def open_listed(folder: Path, listed: tuple[Any, Any, Any], schema: Schema, *, verify: str = "full") -> Segment:
+    """The segment of a folder that a list names, with its sums and those that died since; the list may say anything."""
+    file, sums, dead = listed
+    if not isinstance(file, str) or not _NAME.fullmatch(file):
+        raise SegmentError(f"expected the name of a segment in the list, found {show_raw(file)}", str(folder))
+    refuse_link(folder / file)
+    if sums_of(folder / file) != sums:
+        raise SegmentError("this is damaged, or another segment than the one listed", str(folder / file))
+    return open_segment(folder / file, schema, verify=verify).bury_listed(dead, str(folder / file))
 
 
 def sums_of(path: Path) -> str:
@@ -174,9 +205,7 @@ def _of_another(version: int, path: str) -> SegmentError:
     return SegmentError(f"expected format {_VERSION}, found {version}; {age} Tamis may have written it", path)
 
 
-def _read_header(
-    content: npt.NDArray[np.uint8], path: str, verify: bool
-) -> tuple[dict[str, Any], npt.NDArray[np.uint8]]:
+def _read_header(content: Content, path: str, *, summed: bool) -> tuple[dict[str, Any], Content]:
     prefix = content[:_PREFIX_BYTES].tobytes()
     if len(prefix) < _PREFIX_BYTES or not prefix.startswith(_MAGIC):
         raise SegmentError("expected a segment, found another kind of file", path)
@@ -186,14 +215,12 @@ def _read_header(
     text = content[_PREFIX_BYTES : _PREFIX_BYTES + min(length, len(content))].tobytes()
     if len(text) != length or xxhash.xxh3_64_digest(text) != prefix[16:24]:
         raise SegmentError("the checksum does not fit the header: the file is damaged or cut short", path)
-    header: dict[str, Any] = json.loads(text)
+    header = _parsed(text)
     body = content[_PREFIX_BYTES + length :]
     if len(body) != header["bytes"]:
         raise SegmentError(f"expected {header['bytes']:,} bytes of arrays, found {len(body):,}: cut short?", path)
-    if verify and xxhash.xxh3_64_digest(body.data) != prefix[24:32]:
+    if summed and xxhash.xxh3_64_digest(body.data) != prefix[24:32]:
         raise SegmentError("the checksum does not fit the arrays: the file is damaged", path)
-    if prefix[7] == _LINKS_ONLY and "links" in header:
-        header["truths"] = [[print_predicate(_link(*link))] for link in header.pop("links")]
     return header, body
 
 
@@ -201,15 +228,17 @@ def _link(attribute: str, _: int, operator: str, other: str) -> Predicate:
     return Predicate(attribute, Operator(operator), Reference(other))
 
 
-def _arrays(header: dict[str, Any], body: npt.NDArray[np.uint8], path: str) -> dict[str, Array]:
-    found: dict[str, Array] = {}
-    for name, of, shape, at in header["arrays"]:
-        dtype = np.dtype(of)
-        size = int(np.prod(shape)) * dtype.itemsize
-        if at + size > len(body):
-            raise SegmentError(f"the array {name!r} ends past the end of the file", path)
-        found[name] = np.asarray(body[at : at + size]).view(dtype).reshape(shape)
-    return found
+def _parsed(text: bytes) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Broken("the header is no JSON") from None
+    if isinstance(header, dict) and "links" in header:
+        header["truths"] = [[print_predicate(_link(*link))] for link in header.pop("links")]
+    check_header(header)
+    if (_PREFIX_BYTES + len(text)) % _ALIGN:
+        raise Broken("the arrays do not begin where they must")
+    return header
 
 
 def _build(header: dict[str, Any], arrays: dict[str, Array], schema: Schema) -> Segment:
@@ -236,45 +265,39 @@ def _build(header: dict[str, Any], arrays: dict[str, Array], schema: Schema) -> 
         header["counts"],
         [Home(where, tuple(names), count, why) for where, names, count, why in header["homes"]],
     )
-    ids = IdColumn(_id_array(arrays), header["marked"])
+    ids = IdColumn(pa.array(arrays["ids"]) if "ids" in arrays else strings_at(arrays, "ids"), header["marked"])
     index = IdIndex(ids, arrays["hashes"], arrays["hash_rows"])
-    texts = _strings(arrays, "texts")
+    texts = strings_at(arrays, "texts")
     return Segment(layout, ids, texts, arrays["sequence"], index, header["never"], header["dead"])
 
 
 def _truth(texts: list[str], schema: Schema) -> TruthColumn:
     """Predicates in normal form, whose texts say just them."""
-    members = tuple(predicate for text in texts for conjunction in parse(text, schema) for predicate in conjunction)
-    return TruthColumn(truth_slot(members[0]), members)
+    conjunctions = [conjunction for text in texts for conjunction in parse(text, schema)]
+    members = tuple(predicate for conjunction in conjunctions for predicate in conjunction)
+    slots = {truth_slot(one) for one in members if has_truth(one)}
+    alone = len(members) == 1 or all(map(is_keyed, slots))
+    if len(members) != len(texts) or not all(map(has_truth, members)) or len(slots) != 1 or not alone:
+        raise Broken(f"{texts[0]!r} and what stands with it are no truths of one kind")
+    return TruthColumn(slots.pop(), members)
 
 
 def _attribute(arrays: dict[str, Array], at: int, found: dict[str, Any], schema: Schema) -> AttributeCodes:
     if found["finite"]:
         domain = schema.domain(found["name"])
-        assert isinstance(domain, Finite), "the fingerprint says the schemas agree"
+        assert isinstance(domain, Finite), "checked with the header"
         return AttributeCodes({}, domain.numbers)
     dictionaries: dict[int, Dictionary] = {}
     for kind, how in found["kinds"].items():
         name = f"attribute.{at}.{kind}"
         if f"{name}.exact.starts" in arrays:
-            listed = [_exact(text) for text in _strings(arrays, f"{name}.exact").to_pylist()]
+            listed = exact_numbers(arrays, name)
             constants: Any = np.empty(len(listed), object)
             constants[:] = listed
         else:
-            constants = _strings(arrays, name).cast(pa.string()) if int(kind) == Kind.STRING else arrays[name]
+            constants = strings_at(arrays, name).cast(pa.string()) if int(kind) == Kind.STRING else arrays[name]
         dictionaries[Kind(int(kind))] = Dictionary(constants, how["ordered"])
-    return AttributeCodes(dictionaries, domain_size=found["size"])
-
-
-def _exact(text: str) -> int | float:
-    return int(text[1:]) if text[0] == "i" else float.fromhex(text[1:])
-
-
-def _id_array(arrays: dict[str, Array]) -> pa.Array:
-    return pa.array(arrays["ids"]) if "ids" in arrays else _strings(arrays, "ids")
-
-
-def _strings(arrays: dict[str, Array], name: str) -> pa.Array:
-    starts = arrays[f"{name}.starts"]
-    buffers = [pa.py_buffer(arrays[f"{name}.{part}"]) for part in ("valid", "starts", "bytes")]
-    return pa.LargeStringArray.from_buffers(len(starts) - 1, buffers[1], buffers[2], buffers[0])
+    codes = AttributeCodes(dictionaries, domain_size=found["size"])
+    if codes.last > _MOST_CODES:
+        raise Broken(f"{found['name']!r} has more constants than there are codes")
+    return codes

@@ -22,6 +22,7 @@ from tamis.spark.versions.manifest import FOLDER, Entry, Manifest, commit, lates
 from tamis.spark.versions.routing import KEY, selective, with_key
 from tamis.spark.versions.storage import Storage, join, root_of, storage
 from tamis.spark.workers.building import BUILT, COPIES, Build
+from tamis.store.atomic import PRIVATE, checked_mode
 
 __all__ = [
     "FOLDERS",
@@ -63,21 +64,25 @@ def index(
     *,
     statistics: Statistics | None = None,
     strict: bool = False,
+    mode: int | None = None,
 ) -> Commit:
     """Make the subscriptions (`id`, `expression`) the next version of the index at `path`, whole.
 
     What cannot be read goes into a table of its own (`rejected_subscriptions`); with `strict` it stops the build
     instead. An index that exists keeps its older versions, and its schema may only be extended. `statistics` come
-    from `analyze` and fit the index to the events; answers do not depend on them.
+    from `analyze` and fit the index to the events; answers do not depend on them. In a local folder a new index is
+    its owner's alone unless `mode` says otherwise: 0o755 for one that everybody's jobs read.
     """
     check_frame(subscriptions, "subscriptions")
     check_batch(subscriptions, "index")
     check_schema(schema)
     if statistics is not None:
         check_type(statistics, Statistics, "statistics")
-    path = path_text(path)
+    path, mode = path_text(path), checked_mode(mode)
     place = storage(path)
     before = latest(place, writing=True)
+    if mode is None:
+        mode = before.mode if before is not None else PRIVATE
     if before is not None:
         _check_extends(before.schema, schema, path)
     elif set(place.list(".")) - {FOLDER, *FOLDERS}:  # what a build that failed has left is no obstacle
@@ -85,7 +90,7 @@ def index(
     known = subscriptions_of(subscriptions)
     id_type = known.schema[ID].dataType.simpleString()
     found = statistics.to_json() if statistics is not None else None
-    manifest = Manifest(before.version + 1 if before else 1, schema, id_type, (), statistics=found)
+    manifest = Manifest(before.version + 1 if before else 1, schema, id_type, (), statistics=found, mode=mode)
     built = write_segments(known, path, manifest)
     return finish(place, path, replace(manifest, segments=entries(built)), built, strict=strict)
 
@@ -117,7 +122,7 @@ def subscriptions_of(frame: DataFrame) -> DataFrame:
 def write_segments(subscriptions: DataFrame, path: str, manifest: Manifest, *, new: bool = True) -> list[Row]:
     """Write the segments, in parallel: one row of `BUILT` for each. Texts are `new`, or the index had them already."""
     for folder in FOLDERS:
-        storage(path).make(folder)
+        storage(path).make(folder, manifest.mode)
     keyed = with_key(subscriptions, manifest.schema)
     with told():
         copies = subscriptions.groupBy(ID).agg(F.count("*").alias(COPIES))
@@ -129,7 +134,7 @@ def write_segments(subscriptions: DataFrame, path: str, manifest: Manifest, *, n
             keyed = keyed.join(copies.filter(F.col(COPIES) > 1), ID, "left")
         else:
             keyed = keyed.withColumn(COPIES, F.lit(None).cast("bigint"))
-        work = Build(root_of(path), manifest.schema, manifest.known, new)
+        work = Build(root_of(path, manifest.mode), manifest.schema, manifest.known, new)
         return _spread(keyed, total, round(total * share)).mapInArrow(work, BUILT).collect()
 
 

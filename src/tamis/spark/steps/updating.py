@@ -47,7 +47,7 @@ def update(path: IndexPath, changes: DataFrame, *, strict: bool = False) -> Comm
     built = write_segments(known.filter(F.col(EXPRESSION).isNotNull()), path, before)
     fresh = entries(built)
     with told():
-        lists = _write_deleted(known, path)
+        lists = _write_deleted(known, path, before.mode)
         marks = _mark(changes, path, before, fresh, lists)
     kept = tuple(one for one in (_marked(entry, marks) for entry in before.segments) if one is not None)
     manifest = replace(before, version=before.version + 1, segments=(*kept, *fresh), rejected=(), rejected_count=0)
@@ -69,10 +69,10 @@ def _compacted(path: str, done: Commit) -> Commit:
         return done
 
 
-def _write_deleted(changes: DataFrame, path: str) -> tuple[tuple[str, str], ...]:
+def _write_deleted(changes: DataFrame, path: str, mode: int) -> tuple[tuple[str, str], ...]:
     """Files that list the ids, and their sums."""
     deleted = changes.filter(F.col(EXPRESSION).isNull() & F.col(ID).isNotNull()).select(ID)
-    written = deleted.mapInArrow(WriteIds(root_of(path)), LISTED).collect()
+    written = deleted.mapInArrow(WriteIds(root_of(path, mode)), LISTED).collect()
     return tuple((row.path, row.checksum) for row in written)
 
 
@@ -82,7 +82,7 @@ def _mark(
     if not before.segments or not (fresh or lists):
         return {}
     numbers = changes.sparkSession.range(len(before.segments))
-    mark = Mark(root_of(path), before, fresh, lists)
+    mark = Mark(root_of(path, before.mode), before, fresh, lists)
     return {row.path: row for row in numbers.mapInArrow(mark, MARKED).collect()}
 
 

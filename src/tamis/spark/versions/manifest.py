@@ -17,7 +17,6 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import xxhash
@@ -25,10 +24,23 @@ import xxhash
 from tamis.errors import OptionError, SchemaError, SegmentError, WriteConflict
 from tamis.language.door import LANGUAGE_VERSION
 from tamis.model import Schema
+from tamis.model.caching import cached_property
 from tamis.segments.compile.statistics import Statistics
+from tamis.spark.versions.routing import KEYS_BYTES
 from tamis.spark.versions.storage import Storage
+from tamis.store.atomic import PRIVATE
 
-__all__ = ["FOLDER", "Entry", "Manifest", "commit", "latest", "read_manifest", "versions"]
+__all__ = [
+    "FOLDER",
+    "Entry",
+    "Manifest",
+    "commit",
+    "latest",
+    "manifest_path",
+    "read_manifest",
+    "read_version",
+    "versions",
+]
 
 FOLDER = "manifests"
 _FORMAT = 3
@@ -60,6 +72,8 @@ class Manifest:
     rejected: tuple[str, ...] = ()
     rejected_count: int = 0
     statistics: Mapping[str, Any] | None = None
+    mode: int = PRIVATE
+    """Of its folders, where it lies in a local one; of its files the same without the right to enter."""
 
     @cached_property
     def known(self) -> Statistics | None:
@@ -93,7 +107,7 @@ def manifest_path(version: int) -> str:
 def latest(storage: Storage, *, writing: bool = False) -> Manifest | None:
     """The highest version that is finished. A writer must not pass over one that is not: it may be about to be."""
     for version in reversed(versions(storage)):
-        found = _read(storage, version)
+        found = read_version(storage, version)
         if found is not None:
             return found
         if writing:
@@ -107,7 +121,7 @@ def read_manifest(storage: Storage, path: str, version: int | None = None) -> Ma
     known = versions(storage)
     found = latest(storage) if version is None else None
     if version is not None and version in known:
-        found = _read(storage, version)
+        found = read_version(storage, version)
         if found is None:
             raise SegmentError(f"the manifest of version {version} is cut short", path)
     if found is None:
@@ -120,12 +134,12 @@ def read_manifest(storage: Storage, path: str, version: int | None = None) -> Ma
 def commit(storage: Storage, path: str, manifest: Manifest) -> None:
     """Make the version real, or `WriteConflict` if somebody else has made it."""
     body = _encode(manifest)
-    if not storage.create(manifest_path(manifest.version), _header(body) + body):
+    if not storage.create(manifest_path(manifest.version), _header(body) + body, manifest.mode):
         message = f"somebody else committed version {manifest.version} meanwhile; look at it and try again"
         raise WriteConflict(message, path, manifest.version)
 
 
-def _read(storage: Storage, version: int) -> Manifest | None:
+def read_version(storage: Storage, version: int) -> Manifest | None:
     """A version; None if it is unfinished."""
     content, path = storage.read(manifest_path(version)), storage.full(manifest_path(version))
     if content.startswith(b"{"):
@@ -189,8 +203,12 @@ def _encode(manifest: Manifest) -> bytes:
 
 
 def _decode(body: bytes, path: str) -> Manifest:
-    document = json.loads(body)
-    found = document.pop("format", None)
+    """Sums that fit say nothing about who wrote it: all that is read from it later is looked at here."""
+    try:
+        document = json.loads(body)
+        found = document.pop("format", None)
+    except (AttributeError, RecursionError, ValueError, TypeError) as error:
+        raise SegmentError(f"expected a manifest, found one that cannot be read: {error}", path) from None
     if found != _FORMAT:
         message = f"expected a manifest of format {_FORMAT}, found {found}: another Tamis wrote it; build it anew"
         raise SegmentError(message, path)
@@ -202,6 +220,32 @@ def _decode(body: bytes, path: str) -> Manifest:
         entries = [Entry(**(one | {"keys": base64.b64decode(one["keys"])})) for one in document["segments"]]
         schema = Schema.loads(document["schema"])
         manifest = Manifest(**(document | {"schema": schema, "segments": tuple(entries)}))
-    except (KeyError, SchemaError, TypeError, ValueError) as error:
+        _check(manifest)
+    except (ArithmeticError, AttributeError, KeyError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a manifest, found one that cannot be read: {error}", path) from None
     return replace(manifest, rejected=tuple(manifest.rejected))
+
+
+def _check(manifest: Manifest) -> None:
+    """`ValueError` if a field holds what it must not."""
+    counts = [manifest.version, manifest.rejected_count]
+    names = list(manifest.rejected)
+    texts = [manifest.id_type]
+    for one in manifest.segments:
+        counts += [one.subscriptions, one.size, one.removed_count]
+        names += [one.path] if one.removed is None else [one.path, one.removed]
+        texts += [one.checksum] if one.removed is None else [one.checksum, one.removed_checksum or ""]
+    if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
+        raise ValueError("expected counts")
+    if not all(isinstance(text, str) for text in texts) or not all(map(_is_inside, names)):
+        raise ValueError("expected names of files in the index, and their sums")
+    if any(len(one.keys) != KEYS_BYTES for one in manifest.segments):
+        raise ValueError(f"expected bitmaps of {KEYS_BYTES:,} bytes")
+    if manifest.statistics is not None:
+        Statistics.from_json(manifest.statistics)
+
+
+def _is_inside(name: object) -> bool:
+    """Whether a name leads nowhere out of the index."""
+    parts = name.split("/") if isinstance(name, str) else [""]
+    return len(parts) == 2 and not any(part in ("", ".", "..") or "\0" in part for part in parts)

@@ -26,7 +26,7 @@ from tamis.model import OPERATORS, Finite, Integer, Kind, Number, Operator, Sche
 from tamis.segments.ids import hash_texts
 from tamis.spark.columns import EXPRESSION
 
-__all__ = ["EVERY", "KEY", "Router", "bitmap", "selective", "with_key"]
+__all__ = ["EVERY", "KEY", "KEYS_BYTES", "Router", "bitmap", "selective", "with_key"]
 
 EVERY = "*"
 """The key of a subscription that may match any event."""
@@ -38,6 +38,7 @@ _STRING, _NUMBER = f"{_SEPARATOR}s{_SEPARATOR}", f"{_SEPARATOR}n{_SEPARATOR}"
 Routes = npt.NDArray[np.bool_]
 _LOG_BITS = 15
 """Of a segment's bitmap: 4 KiB in the manifest, and few collisions up to some thousand keys."""
+KEYS_BYTES = 1 << _LOG_BITS >> 3
 _MOST = 10**18
 
 # Anchored at the start and token by token, so that quotes pair up: comparisons are stepped over, the first equality

@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 
 from tamis.errors import OptionError, SegmentError
 from tamis.spark.workers.hadoop import Settings, copies_of, put
+from tamis.store.atomic import PRIVATE, file_mode, open_file, read_file, sync_folder, why, write_all
 
 __all__ = ["Root", "Storage", "fetch", "is_local", "join", "root_of", "storage", "writing"]
 
@@ -51,21 +52,21 @@ class Storage:
 
     def read(self, path: str) -> bytes:
         try:
-            return (self._root / path).read_bytes()
+            return read_file(self._root / path)
         except OSError as error:
-            raise SegmentError(f"cannot be read: {error.strerror}", self.full(path)) from None
+            raise SegmentError(f"cannot be read: {why(error)}", self.full(path)) from None
 
-    def create(self, path: str, content: bytes) -> bool:
-        """Write a new file; False if the name is taken."""
+    def create(self, path: str, content: bytes, mode: int = PRIVATE) -> bool:
+        """Write a new file, on disk with its name when this returns; False if the name is taken."""
         target = self._root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
+        self.make(str(Path(path).parent), mode)
         try:
-            with target.open("xb") as file:
-                file.write(content)
-                file.flush()
+            with open_file(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode) as file:
+                write_all(file.fileno(), content, 0)
                 os.fsync(file.fileno())
         except FileExistsError:
             return False
+        sync_folder(target.parent)
         return True
 
     def delete(self, path: str) -> None:
@@ -80,9 +81,15 @@ class Storage:
     def exists(self) -> bool:
         return self._root.exists()
 
-    def make(self, folder: str) -> None:
-        """A folder, with those above it."""
-        (self._root / folder).mkdir(parents=True, exist_ok=True)
+    def make(self, folder: str, mode: int | None = None) -> None:
+        """A folder, with those above it; of those that are new the root and what is in it have the mode, if given."""
+        target = self._root / folder
+        missing = [one for one in (target, *target.parents) if not one.exists()]
+        for one in reversed(missing):
+            one.mkdir(exist_ok=True)
+            if mode is not None and one.is_relative_to(self._root):
+                one.chmod(mode)
+            sync_folder(one.parent)
 
     def clear(self) -> None:
         """Delete everything here."""
@@ -125,7 +132,8 @@ class HadoopStorage(Storage):
         except Py4JJavaError as error:
             raise SegmentError(f"cannot be read: {_sentence(error)}", self.full(path)) from None
 
-    def create(self, path: str, content: bytes) -> bool:
+    def create(self, path: str, content: bytes, mode: int = PRIVATE) -> bool:
+        """Here the file system's own rules say who may read."""
         try:
             stream = self._fs.create(self._path(path), False)
         except Py4JJavaError as error:
@@ -147,7 +155,7 @@ class HadoopStorage(Storage):
     def exists(self) -> bool:
         return bool(self._fs.exists(self._jvm.org.apache.hadoop.fs.Path(self._uri)))
 
-    def make(self, folder: str) -> None:
+    def make(self, folder: str, mode: int | None = None) -> None:
         self._fs.mkdirs(self._path(folder))
 
     def clear(self) -> None:
@@ -189,14 +197,16 @@ class Root:
 
     uri: str
     settings: Settings = ()
+    mode: int = PRIVATE
 
 
-def root_of(path: str) -> Root:
-    """On the driver: a path for its workers."""
+def root_of(path: str, mode: int = PRIVATE) -> Root:
+    """On the driver: a path for its workers; what they write in a local folder is for those that the mode says."""
     spark = SparkSession.getActiveSession() if _local(path) is None else None
     known = spark.sparkContext.getConf().getAll() if spark is not None else []
     prefix = "spark.hadoop."
-    return Root(path, tuple((name.removeprefix(prefix), found) for name, found in known if name.startswith(prefix)))
+    settings = tuple((name.removeprefix(prefix), found) for name, found in known if name.startswith(prefix))
+    return Root(path, settings, mode)
 
 
 @contextmanager
@@ -205,13 +215,22 @@ def writing(root: Root, name: str) -> Iterator[Path]:
     does, so it need not appear at once."""
     target = _local(join(root.uri, name))
     if target is not None:
-        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Storage(str(_local(root.uri))).make(str(Path(name).parent), root.mode)
         yield Path(target)
+        _settle(Path(target), root.mode)
         return
     with tempfile.TemporaryDirectory() as folder:
         draft = Path(folder, name.rpartition("/")[2])
         yield draft
         put(draft, join(root.uri, name), root.settings)
+
+
+def _settle(path: Path, mode: int) -> None:
+    """Who may read a file that was written, and the file on disk with its name: a manifest will name it."""
+    with open_file(path, os.O_RDWR) as file:
+        os.fchmod(file.fileno(), file_mode(mode))
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
 
 
 def fetch(root: Root, names: Sequence[str]) -> list[Path]:

@@ -23,6 +23,7 @@ from tamis.segments.keep import segment_file as segments
 from tamis.segments.keep.segment_file import save_segment
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.subscriptions import Subscriptions
+from tamis.store.atomic import read_file, refuse_link, why
 
 __all__ = ["Opened", "Rejected", "Summed", "checksum_of", "open_segment", "read_summed", "sum_of", "write_segment"]
 
@@ -57,7 +58,21 @@ class Summed(NamedTuple):
 
     def rows(self) -> Longs:
         """The rows of a segment that it lists."""
-        return np.load(io.BytesIO(read_summed(self)))  # type: ignore[no-any-return]  # numpy does not say
+        content = read_summed(self)
+        rows = np.frombuffer(content[_HEAD_BYTES:] if len(content) % 8 == 0 else b"", np.int64)
+        if content != _saved(rows):  # numpy's own reader trusts what the head says of shape and type
+            raise SegmentError("expected a list of rows, found something else", str(self.path))
+        return rows
+
+
+def _saved(rows: Longs) -> bytes:
+    """As `np.save` writes a list of rows."""
+    sink = io.BytesIO()
+    np.save(sink, rows)
+    return sink.getvalue()
+
+
+_HEAD_BYTES = len(_saved(np.empty(0, np.int64)))
 
 
 def read_summed(file: Summed) -> bytes:
@@ -79,9 +94,9 @@ def _sum(content: bytes) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
-        raise SegmentError(f"cannot be read: {error.strerror}", str(path)) from None
+        raise SegmentError(f"cannot be read: {why(error)}", str(path)) from None
 
 
 class Opened:
@@ -128,10 +143,11 @@ def open_segment(path: Path, checksum: str, schema: Schema, removed: Summed | No
     key = (str(path), None if removed is None else str(removed.path))
     found = _OPEN.pop(key, None)
     if found is None:
+        refuse_link(path)
         if checksum_of(path) != checksum:
             raise SegmentError("expected the file that was committed, found another one", str(path))
         segment = segments.open_segment(path, schema)
-        found = Opened(segment if removed is None else segment.bury(removed.rows()), schema)
+        found = Opened(segment if removed is None else segment.bury_listed(removed.rows(), str(removed.path)), schema)
     _OPEN[key] = found
     if len(_OPEN) > _MOST_OPEN:
         del _OPEN[next(iter(_OPEN))]
