@@ -64,6 +64,7 @@ NEAR = (
 
 STRINGS = (
     *("", "a", "a\x00", "aa", "ab", "abc", "b", "B", "3", "true", "it's", "é", "e\u0301"),
+    *("ß", "SS", "ſs", "A", "aB", "%", "_", "a_b", "\\"),
     *("\ud7ff", "\ue000", "\U0001f600", "\U0010ffff", "\U0010ffff\U0010ffff"),
 )
 MOMENTS = (
@@ -270,7 +271,10 @@ def make_expression(dice: Dice, schema: Schema) -> str:
 
 
 def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> str:
-    if leaves == 1:
+    if leaves > 1 and dice.chance(8):
+        members = [_combined(dice, schema, focus, 1 + dice.roll(2)) for _ in range(leaves)]
+        text = f"at least {1 + dice.roll(leaves)} of ({', '.join(members)})"
+    elif leaves == 1:
         text = make_test(dice, schema, dice.one(focus))
     else:
         left = 1 + dice.roll(leaves - 1)
@@ -286,7 +290,7 @@ def make_test(dice: Dice, schema: Schema, name: str) -> str:
     partners = _partners(schema, name)
     ways = [_compare, _compare, _compare, _in, _contains, _presence]
     ways += [_between] if domain.ordered else []
-    ways += [_text_test] if isinstance(domain, String | Untyped) else []
+    ways += [_text_test, _text_test, _folded_test] if isinstance(domain, String | Untyped) else []
     way = dice.roll(len(ways) + bool(partners))
     if way < len(ways):
         return f"{left} {ways[way](dice, domain)}"
@@ -322,7 +326,30 @@ def _between(dice: Dice, domain: Domain) -> str:
 
 
 def _text_test(dice: Dice, domain: Domain) -> str:
-    return f"{dice.one(('starts with', 'not starts with', 'ends with', 'not ends with'))} {_quoted(dice.one(STRINGS))}"
+    words = dice.one(("starts with", "ends with", "includes", "like", "ilike"))
+    constant = _pattern(dice) if words.endswith("like") else dice.one(STRINGS)
+    return f"{dice.one(('', 'not '))}{words} {_quoted(constant)}{_folding(dice)}"
+
+
+def _folded_test(dice: Dice, domain: Domain) -> str:
+    """What is about whole strings, in whatever case."""
+    if dice.chance(3):
+        listed = ", ".join(_quoted(dice.one(STRINGS)) for _ in range(1 + dice.roll(3)))
+        return f"{dice.one(('in', 'not in'))} ({listed}) ignoring case"
+    return f"{dice.one(('=', '!=', 'contains', 'not contains'))} {_quoted(dice.one(STRINGS))} Ignoring CASE"
+
+
+def _folding(dice: Dice) -> str:
+    return dice.one(("", "", " ignoring case"))
+
+
+def _pattern(dice: Dice) -> str:
+    r"""Texts and wildcards; of the texts' own signs some are escaped, and a lone `\\` is not left at the end."""
+    pieces = [
+        dice.one(("%", "_", "%", dice.one(STRINGS).replace("\\", "\\\\"), dice.one(("a", "b", "\\%", "\\_", "\\a"))))
+        for _ in range(1 + dice.roll(4))
+    ]
+    return "".join(pieces)
 
 
 def make_constant(dice: Dice, domain: Domain, *, booleans: bool = True) -> str:

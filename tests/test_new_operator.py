@@ -12,10 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TOUCHED = {
-    "language/suffixes.py",
+    "language/texts.py",
     "matchers/naive.py",
     "matchers/parts/postings.py",
     "matchers/parts/selectivity.py",
+    "matchers/parts/text_tests.py",
     "model/predicates.py",
     "model/regions.py",
 }
@@ -28,8 +29,8 @@ def test_forgetting_a_place_is_an_error_of_make_check(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     table = tmp_path / "src" / "tamis" / "model" / "operators.py"
     text = table.read_text(encoding="utf-8")
-    text = text.replace('    ENDS = "ends with"\n', '    ENDS = "ends with"\n    INCLUDES = "includes"\n')
-    text = text.replace("    SUFFIX = auto()\n", "    SUFFIX = auto()\n    SUBSTRING = auto()\n")
+    text = text.replace('    ENDS = "ends with"\n', '    ENDS = "ends with"\n    RHYMES = "rhymes with"\n')
+    text = text.replace("    SUFFIX = auto()\n", "    SUFFIX = auto()\n    RHYME = auto()\n")
     table.write_text(text, encoding="utf-8")
 
     done = subprocess.run(

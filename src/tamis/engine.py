@@ -28,6 +28,7 @@ from tamis.batches.frames import Frame
 from tamis.batches.refusals import OnError, Refusing, check_on_error
 from tamis.errors import OptionError, SegmentError
 from tamis.language import parse
+from tamis.language.door import check_new
 from tamis.matchers import MATCHERS
 from tamis.matches import Matches, with_refused
 from tamis.model import Schema
@@ -35,10 +36,11 @@ from tamis.model.domains import hint
 from tamis.model.names import Used
 from tamis.model.predicates import Id
 from tamis.model.values import show_raw
-from tamis.registry.attributes import Attributes, attributes_of
+from tamis.registry.attributes import Attributes, attribute_names, attributes_of
 from tamis.registry.explaining import Explanation, explain
 from tamis.registry.given import Subscribing, checked_id, subscribe_given
 from tamis.registry.learning import Learned
+from tamis.registry.near_names import NearNames
 from tamis.registry.plain_registry import PlainRegistry
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt
@@ -93,6 +95,8 @@ class Engine(Generic[Id]):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
             raise OptionError(f"algorithm {algorithm!r}: {error}") from None
         self._learned = Learned(self.schema)
+        self._near: NearNames | None = None
+        self._near_learned = 0
 
     def __repr__(self) -> str:
         path = self._registry.path
@@ -116,7 +120,13 @@ class Engine(Generic[Id]):
 
     def subscribe(self, id: Id, expression: str) -> Receipt:
         """Subscribe an id, or replace what it had. A contradiction is accepted and reported in the receipt."""
-        return self._registry.subscribe(checked_id(id), expression)
+        known = checked_id(id)
+        check_new(expression, self.schema)
+        names = self._names()
+        receipt = self._registry.subscribe(known, expression)
+        if names is None:
+            return receipt
+        return _noted(receipt, names.notes(expression, partial(attribute_names, expression, self.schema)))
 
     def subscribe_many(self, subscriptions: Subscribing, *, on_error: OnError = "raise") -> Receipt:
         """Pairs, mappings with `id` and `expression`, a dictionary of ids to expressions, or an Arrow table or frame
@@ -126,7 +136,21 @@ class Engine(Generic[Id]):
         too. An id that comes twice has its last expression.
         """
         check_on_error(on_error)
-        return subscribe_given(self._registry, subscriptions, on_error)
+        names = self._names()
+        receipt = subscribe_given(self._registry, self.schema, subscriptions, on_error)
+        return receipt if names is None else _noted(receipt, names.meet(self._registry.attributes()))
+
+    def _names(self) -> NearNames | None:
+        """The attributes known so far, where nobody declares them."""
+        if not self.schema.open:
+            return None
+        if self._near is None:
+            self._near = NearNames([*self.schema.names(), *self._registry.attributes()])
+        if len(self._learned.names) != self._near_learned:  # names only come
+            learned = list(self._learned.names)
+            self._near.meet(learned)
+            self._near_learned = len(learned)
+        return self._near
 
     def unsubscribe(self, id: Id) -> None:
         """Forget an id. `UnknownSubscription` if there is none."""
@@ -276,18 +300,17 @@ class Engine(Generic[Id]):
     # -- keeping ----------------------------------------------------------------------------------------------
 
     def stats(self) -> dict[str, Any]:
-        """Counts, bytes, work counters; for an open schema also the attributes and kinds learned so far."""
+        """Counts, bytes, work counters; for an open schema also the attributes and kinds learned so far, from both
+        sides and from each: what subscriptions ask for and what events had."""
         found: dict[str, Any] = {"algorithm": self.algorithm} | self._registry.stats()
         if self.schema.open:
-            found["attributes"] = self._attributes()
+            asked = self._registry.attributes()
+            seen = dict(list(self._learned.names.items()))  # a copy: readers still add
+            both = {name: asked.get(name, set()) | seen.get(name, set()) for name in asked.keys() | seen.keys()}
+            found["attributes"] = _listed_kinds(both)
+            found["subscription_attributes"] = _listed_kinds(asked)
+            found["event_attributes"] = _listed_kinds(seen)
         return found
-
-    def _attributes(self) -> dict[str, list[str]]:
-        """Names and kinds from both sides, subscriptions and events."""
-        known = self._registry.attributes()
-        for name, kinds in list(self._learned.names.items()):  # a copy: readers still add
-            known.setdefault(name, set()).update(kinds)
-        return {name: sorted(kind.name.lower() for kind in known[name]) for name in sorted(known)}
 
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
@@ -349,7 +372,7 @@ class Engine(Generic[Id]):
             with cls._open_folder(path, verify, {}, schema=schema, read_only=read_only) as opened:
                 kept = Saved(opened.schema, algorithm, opened._registry.items())
         engine = cls(kept.schema, **options)
-        engine.subscribe_many(kept.subscriptions)
+        subscribe_given(engine._registry, None, kept.subscriptions, "raise")
         return engine
 
     @classmethod
@@ -416,6 +439,14 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: boo
         begin_compiling()
         wait_until_warm()
     return make_segments()
+
+
+def _listed_kinds(attributes: Attributes) -> dict[str, list[str]]:
+    return {name: sorted(kind.name.lower() for kind in attributes[name]) for name in sorted(attributes)}
+
+
+def _noted(receipt: Receipt, notes: list[str]) -> Receipt:
+    return receipt._replace(notes=(*receipt.notes, *notes)) if notes else receipt
 
 
 def _check_algorithm(algorithm: object) -> None:

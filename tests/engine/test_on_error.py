@@ -206,3 +206,23 @@ def test_a_refused_subscription_changes_nothing_by_default(algorithm: str) -> No
         engine.subscribe_many(MIXED)
 
     assert engine.ids() == []
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+@pytest.mark.parametrize("algorithm", ["adaptive", "naive"])
+def test_what_only_stored_texts_may_say_is_refused_as_mistakes_are(algorithm: str, as_table: bool) -> None:
+    engine: Engine = Engine(algorithm=algorithm)
+    texts = ["a = 1", "a >", 'a = "b"', "a includes 'x'", "a = null", "a like"]
+    pairs = list(enumerate(texts))
+    given = pa.table({"id": range(len(texts)), "expression": texts}) if as_table else pairs
+
+    with pytest.raises(LanguageError):
+        engine.subscribe_many(given)
+    assert len(engine) == 0
+    skipped = engine.subscribe_many(given, on_error="skip")
+    collected = engine.subscribe_many(given, on_error="collect")
+
+    assert (skipped.subscribed, list(skipped.errors)) == (2, [])
+    assert [(one.row, one.id) for one in collected.errors] == [(1, 1), (2, 2), (4, 4), (5, 5)]
+    assert "double quotes name an attribute" in collected.errors[1].reason
+    assert engine.ids() == [0, 3]

@@ -124,7 +124,11 @@ def test_a_megabyte_of_expression_is_refused_by_its_length() -> None:
         ("a in (1 2)", 9, "expected ',' or ')', found '2'"),
         ("a starts 'x'", 10, "expected 'with', found 'x'"),
         ("a between 1 or 2", 13, "expected 'and' and the upper bound, found 'or'"),
-        ("a not = 1", 7, "expected 'in', 'between', 'starts with', 'ends with' or 'contains', found '='"),
+        (
+            "a not = 1",
+            7,
+            "expected 'in', 'between', 'starts with', 'ends with', 'includes', 'like' or 'contains', found '='",
+        ),
         ("a =< 1", 4, "write <="),
         ("a startswith 'x'", 3, "did you mean 'starts with'?"),
         ("a | b", 3, "write 'or'"),

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 import tamis
+from tamis.engine import Engine
 from tamis.errors import EventError, LanguageError, TamisError
 from tamis.language import parse, parse_raw, print_subscription
 from tamis.matchers.naive import conjunction_holds
@@ -94,7 +95,7 @@ def test_an_example_matches_as_the_page_says(row: Row) -> None:
 @_of("column")
 def test_an_error_has_the_column_and_the_message_of_the_page(row: Row) -> None:
     with pytest.raises(LanguageError) as caught:
-        parse(_code(row.cells[0]), SCHEMAS[row.header[0]])
+        Engine(SCHEMAS[row.header[0]]).subscribe("it", _code(row.cells[0]))
 
     assert caught.value.column == int(row.cells[1])
     assert str(caught.value) == f"column {row.cells[1]}: {_code(row.cells[2])}"

@@ -140,7 +140,7 @@ def test_whole_numbers_and_doubles_compare_by_value() -> None:
     assert not holds("n = 0.3", {"n": 0.1 + 0.2})
 
 
-@pytest.mark.parametrize("value", ["3", True, b"3", "2024-05-31"])
+@pytest.mark.parametrize("value", ["3", True, "2024-05-31"])
 @pytest.mark.parametrize("expression", ["n = 3", "n != 3", "n < 9", "not n < 9", "n in (3, 4)", "n not in (7, 8)"])
 def test_across_kinds_every_comparison_is_false(expression: str, value: object) -> None:
     assert not holds(expression, {"n": value})

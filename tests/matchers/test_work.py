@@ -82,7 +82,8 @@ def test_hanson_verifies_only_those_whose_chosen_predicate_holds() -> None:
 
 
 def test_hanson_chooses_by_the_events_it_has_seen() -> None:
-    learned = Engine(algorithm="hanson")
+    schema = Schema.loads('attributes = { a = "integer", b = "integer" }')  # an open one reads what is asked about
+    learned = Engine(schema, algorithm="hanson")
     for n in range(100):
         learned.match({"a": 1, "b": n})
     learned.subscribe_many([(n, "a = 1 and b < 2") for n in range(50)])

@@ -108,17 +108,20 @@ def test_every_operator_has_its_row() -> None:
     assert set(OPERATORS) == set(Operator)
 
 
-def test_four_operators_are_about_the_set_of_values() -> None:
+def test_seven_operators_are_about_the_set_of_values_or_the_event() -> None:
     o = Operator
 
     # Another one is for `language/normal.py`, `compile/constraints.py` and `parts/front.py` to know.
-    assert frozenset(Operator) - COMPARISONS == {o.CONTAINS, o.LACKS, o.PRESENT, o.MISSING}
+    assert frozenset(Operator) - COMPARISONS == {
+        *(o.CONTAINS, o.LACKS, o.FOLDED_CONTAINS, o.FOLDED_LACKS, o.PRESENT, o.MISSING, o.AT_LEAST)
+    }
 
 
 def test_not_twice_is_nothing() -> None:
     assert all(COMPLEMENT[COMPLEMENT[operator]] is operator for operator in Operator)
     assert all(OPERATORS[COMPLEMENT[one]].shape is row.shape for one, row in OPERATORS.items())
-    assert all(OPERATORS[COMPLEMENT[one]].negated is not row.negated for one, row in OPERATORS.items())
+    turned = [one for one, row in OPERATORS.items() if OPERATORS[COMPLEMENT[one]].negated is not row.negated]
+    assert set(Operator) - set(turned) == {Operator.AT_LEAST}  # `not` turns its members
 
 
 def test_mirroring_twice_is_nothing_and_operators_without_relations_have_no_mirror() -> None:
@@ -133,14 +136,16 @@ def test_under_a_total_order_the_negated_comparisons_are_plain_ones() -> None:
 
 @pytest.mark.parametrize("operator", list(Operator))
 def test_what_no_interval_tells_is_a_truth_or_presence(operator: Operator) -> None:
-    shape = OPERATORS[operator].shape
+    row = OPERATORS[operator]
 
-    assert (admitted(operator, ["a"]) is None) is (shape in TRUTHS or shape is Shape.PRESENCE)
+    untold = row.shape in TRUTHS or row.shape is Shape.PRESENCE or row.folded
+    assert (admitted(operator, ["a"]) is None) is untold
 
 
 @pytest.mark.parametrize("shape", list(Shape))
 def test_sql_says_only_what_a_region_or_presence_tells(shape: Shape) -> None:
     said = [operator for operator, row in OPERATORS.items() if row.shape is shape and row.sql is not None]
+    assert not any(OPERATORS[operator].folded for operator in said)
 
     assert not said or shape not in TRUTHS
 

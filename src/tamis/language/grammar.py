@@ -2,13 +2,15 @@
 
 expression := conjunct ('or' conjunct)*
 conjunct   := negated ('and' negated)*
-negated    := 'not' negated | '(' expression ')' | test
-test       := attribute ( comparison operand
-                        | 'not'? 'in' '(' operand (',' operand)* ')'
+negated    := 'not' negated | '(' expression ')' | 'at' 'least' number 'of' '(' expression (',' expression)* ')' | test
+test       := attribute ( comparison operand folded?
+                        | 'not'? 'in' '(' operand (',' operand)* ')' folded?
                         | 'not'? 'between' operand 'and' operand
-                        | 'not'? worded operand
-                        | 'is' 'not'? ('missing' | 'present') )
-worded     := 'contains' | 'starts' 'with' | 'ends' 'with'
+                        | 'not'? worded operand folded?
+                        | 'is' 'not'? ('missing' | 'present' | 'null') | 'is' ('true' | 'false') )
+worded     := 'contains' | 'starts' 'with' | 'ends' 'with' | 'includes' | 'like' | 'ilike'
+folded     := 'ignoring' 'case'
+and, or    := also '&&' and '||'; a ';' at the end is passed over
 attribute  := word | "name" | `name` | '@' (word | "name" | `name`)
 operand    := number | 'string' | 'true' | 'false' | 'timestamp' 'string' | word | attribute
 """
@@ -18,12 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tamis.errors import LanguageError, LimitError
+from tamis.language.foreign import hint_at_attribute, hint_at_operator, hint_behind_operand
 from tamis.language.tokens import Token, tokenize
 from tamis.model import OPERATORS, Operator
 from tamis.model.domains import hint
 from tamis.model.operators import Shape
 
-__all__ = ["MAX_DEPTH", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
+__all__ = ["MAX_DEPTH", "MAX_MEMBERS", "AtLeast", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
 
 MAX_DEPTH = 64
 """Parentheses and `not` inside one another."""
@@ -33,10 +36,14 @@ _WORDED = {
     for operator, row in OPERATORS.items()
     if operator.value[0].isalpha()
     and not row.negated
-    and row.shape is not Shape.PRESENCE
+    and not row.folded
+    and row.shape not in (Shape.PRESENCE, Shape.COUNT)
     and operator is not Operator.IN
 }
 """Operators that are words with one constant behind them. They are told by their place: `ends < 5` is an attribute."""
+
+_SHORT = {"ilike": Operator.LIKE}
+"""What ignores case by itself, as SQL says it."""
 
 _HINTS = ("in", "between", "is missing", "is present", "not in", *map(" ".join, _WORDED))
 
@@ -58,6 +65,8 @@ class Test:
     operator: Operator
     operands: tuple[Operand, ...]
     column: int
+    folding: int | None = None
+    """The column of `ignoring case`, if it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +82,18 @@ class Group:
     parts: tuple[Syntax, ...]
 
 
-Syntax = Test | Not | Group
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """So many of the parts."""
+
+    least: int
+    parts: tuple[Syntax, ...]
+
+
+Syntax = Test | Not | Group | AtLeast
+
+MAX_MEMBERS = 100
+"""Expressions of which `at least` counts those that hold."""
 
 
 def parse_syntax(text: str) -> Syntax:
@@ -108,14 +128,18 @@ class _Parser:
         if not self.take(kind, text):
             raise self.fail(expected)
 
-    def too_many_words(self) -> str:
+    def behind_operand(self) -> str:
+        before = self.tokens[self.at - 1]
+        foreign = hint_behind_operand(before.text, self.token.text) if before.kind == "word" else ""
         plain = ("word", "number")
-        several = self.token.kind in plain and self.tokens[self.at - 1].kind in plain
+        if foreign:
+            return foreign
+        several = self.token.kind in plain and before.kind in plain
         return "; a date or a constant of several words goes in single quotes" if several else ""
 
     def expect_end(self) -> None:
         if self.token.kind != "end":
-            raise self.fail("'and', 'or' or the end", self.too_many_words())
+            raise self.fail("'and', 'or' or the end", self.behind_operand())
 
     def expression(self, depth: int) -> Syntax:
         parts = [self.conjunct(depth)]
@@ -141,17 +165,48 @@ class _Parser:
         if self.take("mark", "("):
             inner = self.expression(depth + 1)
             if not self.take("mark", ")"):
-                raise self.fail("')', 'and' or 'or'", self.too_many_words())
+                raise self.fail("')', 'and' or 'or'", self.behind_operand())
             return inner
+        following = self.tokens[self.at + 1].text.lower() if self.token.kind == "word" else ""
+        if self.token.text.lower() == "at" and following == "least":
+            return self.at_least(depth)
         return self.test()
+
+    def at_least(self, depth: int) -> Syntax:
+        self.at += 2
+        token = self.take("number")
+        if token is None or not token.text.isdecimal():
+            self.at -= token is not None
+            raise self.fail("a whole number")
+        if not self.take_word("of"):
+            raise self.fail("'of'")
+        self.need("mark", "(", "'(' and a list of expressions")
+        parts = [self.expression(depth + 1)]
+        while self.take("mark", ","):
+            parts.append(self.expression(depth + 1))
+        if not self.take("mark", ")"):
+            raise self.fail("',', ')', 'and' or 'or'", self.behind_operand())
+        if len(parts) > MAX_MEMBERS:
+            message = (
+                f"column {token.column}: expected 'at least' of at most {MAX_MEMBERS} expressions, found {len(parts)}"
+            )
+            raise LimitError(message, MAX_MEMBERS, len(parts))
+        if not 1 <= int(token.text) <= len(parts):
+            message = f"expected a number from 1 to {len(parts)}, as many as are listed, found {token.text}"
+            raise LanguageError(message, token.column, self.text)
+        return AtLeast(int(token.text), tuple(parts))
 
     def test(self) -> Syntax:
         column = self.token.column
         attribute = self.attribute("an attribute, 'not' or '('")
         if operator := self.take("operator"):
-            return Test(attribute, Operator(operator.text), (self.operand(),), column)
+            return Test(attribute, Operator(operator.text), (self.operand(),), column, self.ignoring_case())
         if self.take("keyword", "is"):
             return self.presence(attribute, column)
+        if self.token.kind in ("word", "name") and (foreign := hint_at_attribute(attribute, self.token.text)):
+            raise LanguageError(
+                f"expected an operator behind {attribute!r}, found {self.token.show()}{foreign}", column, self.text
+            )
         negative = self.take("keyword", "not") is not None
         test = self.worded(attribute, column, negative)
         return Not(test) if negative else test
@@ -179,28 +234,41 @@ class _Parser:
 
     def presence(self, attribute: str, column: int) -> Syntax:
         negative = self.take("keyword", "not") is not None
-        word = self.take("keyword", "missing", "present")
+        truth = None if negative else self.take("keyword", "true", "false")
+        if truth is not None:
+            return Test(attribute, Operator.EQ, (Operand("boolean", truth.text, truth.column),), column)
+        word = self.take("keyword", "missing", "present") or self.take_null()
         if word is None:
-            null = self.token.text.lower() in ("null", "none")
-            raise self.fail("'missing' or 'present'", "; null is spelt 'missing'" if null else "")
-        missing = (word.text == "missing") is not negative
+            other = {"true": "; write = false", "false": "; write = true"}.get(self.token.text, "")
+            raise self.fail("'missing' or 'present'", other)
+        missing = (word.text != "present") is not negative
         return Test(attribute, Operator.MISSING if missing else Operator.PRESENT, (), column)
+
+    def take_null(self) -> Token | None:
+        """`is null` is how SQL says `is missing`."""
+        null = self.token.kind == "word" and self.token.text.lower() == "null"
+        return self.take("word") if null else None
 
     def worded(self, attribute: str, column: int, negative: bool) -> Syntax:
         if self.take("keyword", "in"):
-            return Test(attribute, Operator.IN, self.list(), column)
+            return Test(attribute, Operator.IN, self.list(), column, self.ignoring_case())
         for words, operator in _WORDED.items():
             if self.take_word(words[0]):
                 for word in words[1:]:
                     self.need("keyword", word, repr(word))
-                return Test(attribute, operator, (self.operand(),), column)
+                return Test(attribute, operator, (self.operand(),), column, self.ignoring_case())
+        here = self.token.column
+        for short, folded in _SHORT.items():
+            if self.take_word(short):
+                return Test(attribute, folded, (self.operand(),), column, self.ignoring_case() or here)
         if self.take("keyword", "between"):
             low = self.operand()
             self.need("keyword", "and", "'and' and the upper bound")
             high = self.operand()
             bounds = Test(attribute, Operator.GE, (low,), column), Test(attribute, Operator.LE, (high,), column)
             return Group(True, bounds)
-        near = hint(self.token.text, _HINTS) if self.token.kind == "word" else ""
+        foreign = "" if negative or self.token.kind == "string" else hint_at_operator(self.token.text, attribute)
+        near = foreign or (hint(self.token.text, _HINTS) if self.token.kind == "word" else "")
         after_not = ", ".join(map(repr, ("in", "between", *map(" ".join, _WORDED))))
         raise self.fail(" or ".join(after_not.rsplit(", ", 1)) if negative else "an operator", near)
 
@@ -210,6 +278,14 @@ class _Parser:
         taken = token.kind in ("keyword", "word") and token.text.lower() == word
         self.at += taken
         return taken
+
+    def ignoring_case(self) -> int | None:
+        column = self.token.column
+        if self.token.kind != "word" or not self.take_word("ignoring"):
+            return None
+        if not self.take_word("case"):
+            raise self.fail("'case'")
+        return column
 
     def list(self) -> tuple[Operand, ...]:
         self.need("mark", "(", "'(' and a list of constants")

@@ -15,12 +15,14 @@ from math import prod
 from typing import NamedTuple
 
 from tamis.errors import LimitError
-from tamis.language.grammar import Group, Not, Syntax, Test
+from tamis.language.grammar import AtLeast, Group, Not, Syntax, Test
 from tamis.language.links import partner, simplify_links
+from tamis.language.printer import print_predicate
 from tamis.language.resolve import Resolver
 from tamis.language.simplify import NEVER, simplify_comparisons
-from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Value
+from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Threshold, Value
 from tamis.model.bindings import check_work
+from tamis.model.predicates import is_about_event
 
 __all__ = ["MAX_CONJUNCTIONS", "MAX_PREDICATES", "disjuncts", "normalise", "simplify"]
 
@@ -74,10 +76,27 @@ def normalise(conjunctions: Iterable[Conjunction], schema: Schema) -> tuple[Conj
 def _push(tree: Syntax, resolver: Resolver, *, negate: bool) -> _Junction | Predicate:
     if isinstance(tree, Not):
         return _push(tree.part, resolver, negate=not negate)
+    if isinstance(tree, AtLeast):
+        return _count(tree, resolver, negate)
     if isinstance(tree, Group):
         parts = tuple(_push(part, resolver, negate=negate) for part in tree.parts)
         return _Junction(tree.every is not negate, parts)
     return _test(tree, resolver, negate)
+
+
+def _count(tree: AtLeast, resolver: Resolver, negate: bool) -> _Junction | Predicate:
+    """Each member in a normal form of its own; those that never hold count for nothing.
+
+    Fewer than k of n hold when at least n - k + 1 do not.
+    """
+    least = len(tree.parts) - tree.least + 1 if negate else tree.least
+    raw = [disjuncts(Not(part) if negate else part, resolver) for part in tree.parts]
+    _check_limit(sum(len(one) for member in raw for one in member), MAX_PREDICATES, "predicates")
+    members = [found for member in raw if (found := normalise(member, resolver.schema))]
+    if len(members) < least:
+        return _Junction(every=False, parts=())  # never
+    ordered = sorted(members, key=lambda member: [[_key(one) for one in conjunction] for conjunction in member])
+    return Predicate("", _O.AT_LEAST, Threshold(least, tuple(ordered)))
 
 
 def _test(test: Test, resolver: Resolver, negate: bool) -> Predicate:
@@ -101,6 +120,8 @@ def _size(tree: _Junction | Predicate) -> _Size:
     if not tree.every:
         return _Size(sum(one.conjunctions for one in sizes), sum(one.predicates for one in sizes))
     total = prod(one.conjunctions for one in sizes)
+    if total == 0:
+        return _Size(0, 0)
     return _Size(total, sum(one.predicates * (total // one.conjunctions) for one in sizes))
 
 
@@ -123,11 +144,12 @@ def simplify(conjunction: Conjunction, schema: Schema) -> Conjunction | None:
     groups: dict[str, list[Predicate]] = defaultdict(list)
     links = [predicate for predicate in conjunction if isinstance(predicate.operand, Reference)]
     for predicate in conjunction:
-        if not isinstance(predicate.operand, Reference):
+        if not is_about_event(predicate):
             groups[predicate.attribute].append(predicate)
     kept = simplify_links(links, schema)
     if kept is NEVER:
         return NEVER
+    kept += dict.fromkeys(predicate for predicate in conjunction if isinstance(predicate.operand, Threshold))
     linked = {name for link in links for name in (link.attribute, partner(link))}
     for attribute, predicates in groups.items():
         merged = _merge(attribute, predicates, schema, attribute in linked)
@@ -156,16 +178,43 @@ def _merge(attribute: str, predicates: list[Predicate], schema: Schema, linked: 
 
 
 def _merge_sets(attribute: str, predicates: list[Predicate], merged: list[Predicate]) -> list[Predicate] | None:
-    """`contains` and `not contains`, less what the one bound value already settles."""
-    within = {value for one in predicates if one.operator is _O.CONTAINS for value in one.constants}
-    outside = {value for one in predicates if one.operator is _O.LACKS for value in one.constants}
-    bound = {value for one in merged if one.operator in (_O.EQ, _O.IN) for value in one.constants}
+    """What is said of the set of values, less what the one bound value already settles."""
+    found: list[Predicate] = []
+    for words in _SETS:
+        some = _merge_contains(attribute, predicates, merged, words)
+        if some is NEVER:
+            return NEVER
+        found += some
+    return found
+
+
+class _Words(NamedTuple):
+    """The operators that speak of the same values: of the set, and of the one."""
+
+    contains: Operator
+    lacks: Operator
+    one: tuple[Operator, Operator]
+
+
+_SETS = (
+    _Words(_O.CONTAINS, _O.LACKS, (_O.EQ, _O.IN)),
+    _Words(_O.FOLDED_CONTAINS, _O.FOLDED_LACKS, (_O.FOLDED_EQ, _O.FOLDED_IN)),
+)
+
+
+def _merge_contains(
+    attribute: str, predicates: list[Predicate], merged: list[Predicate], words: _Words
+) -> list[Predicate] | None:
+    """`contains` and `not contains`, in whatever case or not."""
+    within = {value for one in predicates if one.operator is words.contains for value in one.constants}
+    outside = {value for one in predicates if one.operator is words.lacks for value in one.constants}
+    bound = {value for one in merged if one.operator in words.one for value in one.constants}
     if within & outside or (bound and bound <= outside):
         return NEVER
     if len(bound) == 1:
         within -= bound
-    kept = [Predicate(attribute, _O.CONTAINS, value) for value in within]
-    return kept + [Predicate(attribute, _O.LACKS, value) for value in outside]
+    kept = [Predicate(attribute, words.contains, value) for value in within]
+    return kept + [Predicate(attribute, words.lacks, value) for value in outside]
 
 
 def _key(predicate: Predicate) -> tuple[object, ...]:
@@ -176,6 +225,8 @@ def _key(predicate: Predicate) -> tuple[object, ...]:
         shown = (0, operand.kind, operand.data)
     elif isinstance(operand, Reference):
         shown = (1, operand.attribute)
+    elif isinstance(operand, Threshold):
+        shown = (3, operand.least, print_predicate(predicate))
     else:
         shown = (2, len(operand), operand)
     return (predicate.attribute, _RANK[predicate.operator], shown)

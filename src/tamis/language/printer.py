@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from tamis.language.tokens import KEYWORDS
-from tamis.model import COMPLEMENT, TOTAL, Conjunction, Predicate, Reference, Value, show
+from tamis.model import COMPLEMENT, OPERATORS, TOTAL, Conjunction, Predicate, Reference, Threshold, Value, show
+from tamis.model.operators import IGNORING_CASE
 
 __all__ = ["print_predicate", "print_subscription"]
 
@@ -23,10 +24,14 @@ def print_predicate(predicate: Predicate) -> str:
     """One predicate as it would be written."""
     name = _name(predicate.attribute)
     operator, operand = predicate.operator, predicate.operand
+    if isinstance(operand, Threshold):
+        return f"at least {operand.least} of ({', '.join(print_subscription(member) for member in operand.members)})"
     if operand is None:
         return f"{name} {operator.value}"
     if operator in TOTAL:
         return f"not {name} {COMPLEMENT[operator].value} {_operand(operand)}"
+    if OPERATORS[operator].folded:
+        return f"{name} {operator.value.removesuffix(IGNORING_CASE)} {_operand(operand)}{IGNORING_CASE}"
     return f"{name} {operator.value} {_operand(operand)}"
 
 

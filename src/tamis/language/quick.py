@@ -11,11 +11,13 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from tamis.language.tokens import KEYWORDS, MAX_CHARACTERS
-from tamis.model import Integer, Number, Operator, Schema, String, Untyped
+from tamis.model import OPERATORS, Integer, Number, Schema, String, Untyped
 
 __all__ = ["QuickCheck"]
 
-_SYMBOLS = "|".join(sorted((operator.value for operator in Operator if not operator.value[0].isalpha()), reverse=True))
+_SYMBOLS = "|".join(
+    sorted((one.value for one, row in OPERATORS.items() if not one.value[0].isalpha() and not row.folded), reverse=True)
+)
 _TEST = re.compile(
     rf"\s*([A-Za-z_]\w*)\s*({_SYMBOLS})\s*(?:([0-9]{{1,18}})|'([^']*)')(?:\s+(and)(?=\s+\S)|\s*\Z)",
     re.ASCII | re.IGNORECASE,

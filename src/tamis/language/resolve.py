@@ -6,9 +6,11 @@ import math
 
 from tamis.errors import LanguageError
 from tamis.language.grammar import Operand, Test
+from tamis.language.texts import text_predicate
 from tamis.model import OPERATORS, Domain, Finite, Kind, Operator, Predicate, Reference, Schema, String, Untyped, Value
 from tamis.model.domains import hint
-from tamis.model.operators import Needs
+from tamis.model.operators import FOLDED, Needs
+from tamis.model.patterns import PatternRefused
 from tamis.model.values import ValueRefused, show_raw, timestamp
 
 __all__ = ["Resolver"]
@@ -30,8 +32,10 @@ class Resolver:
         domain = self.domain(test.attribute, test.column)
         if not test.operands:
             return Predicate(test.attribute, test.operator)
+        if test.folding is not None:
+            self.check_folding(test, domain, test.folding)
         if test.operator is _O.IN:
-            return Predicate(test.attribute, _O.IN, self.members(test, domain))
+            return self.said(test, self.members(test, domain))
         operand = test.operands[0]
         self.check_operator(test, domain)
         name = self.referred(test, operand, domain)
@@ -43,7 +47,31 @@ class Resolver:
             raise self.fail(f"{word!r} needs an order, and booleans have none", operand.column)
         if needs is Needs.TEXT and value.kind is not Kind.STRING:
             raise self.fail(f"{word!r} needs a string, found {show_raw(value.data)}", operand.column)
-        return Predicate(test.attribute, test.operator, value)
+        return self.said(test, value)
+
+    def said(self, test: Test, found: Value | tuple[Value, ...]) -> Predicate:
+        """The predicate of an operator and its constants."""
+        first = found if isinstance(found, Value) else found[0]
+        if test.folding is not None and first.kind is not Kind.STRING:
+            raise self.fail(f"'ignoring case' needs strings, found {first.kind.noun}", test.operands[0].column)
+        if test.folding is None and OPERATORS[test.operator].needs is not Needs.TEXT:
+            return Predicate(test.attribute, test.operator, found)
+        try:
+            return text_predicate(test.attribute, test.operator, found, test.folding is not None)
+        except PatternRefused as error:
+            raise self.fail(str(error), test.operands[0].column) from None
+
+    def check_folding(self, test: Test, domain: Domain, column: int) -> None:
+        name = show_raw(test.attribute)
+        if test.operator not in FOLDED:
+            words = ", ".join(one.value for one in FOLDED if not OPERATORS[one].negated)
+            raise self.fail(
+                f"'ignoring case' goes with {words}, negated or not, and not with {test.operator.value!r}", column
+            )
+        if not isinstance(domain, String | Untyped):
+            raise self.fail(f"'ignoring case' needs a string attribute, and {name} is {domain.type}", column)
+        if test.operands[0].kind == "reference":
+            raise self.fail("'ignoring case' needs a constant, found an attribute", column)
 
     def domain(self, attribute: str, column: int) -> Domain:
         domain = self.schema.domain(attribute)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tamis.language.intervals import NEVER, is_hole, is_point, one_of, simplify_interval, without
-from tamis.language.suffixes import simplify_suffixes
+from tamis.language.texts import simplify_texts
 from tamis.model import Domain, Finite, Kind, Operator, Predicate, Value, compare
 from tamis.model.regions import Names, has_truth, names_of
 
@@ -49,7 +49,7 @@ def simplify_comparisons(attribute: str, domain: Domain, tests: list[Predicate])
 
 def _simplify_with_truths(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:
     """Tests that no interval tells are merged among themselves, and decide which of listed values are left."""
-    truths = simplify_suffixes(attribute, [test for test in tests if has_truth(test)])
+    truths = simplify_texts(attribute, [test for test in tests if has_truth(test)])
     others = [test for test in tests if not has_truth(test)]
     if truths is NEVER:
         return NEVER
@@ -58,7 +58,7 @@ def _simplify_with_truths(attribute: str, domain: Domain, tests: list[Predicate]
     if merged is NEVER:
         return NEVER
     if not any(map(is_point, merged)):
-        some_text = Predicate(attribute, _O.GE, Value(Kind.STRING, ""))  # which a suffix says already
+        some_text = Predicate(attribute, _O.GE, Value(Kind.STRING, ""))  # which the others say already
         return [test for test in merged if test != some_text or not truths.left] + truths.left
     (points,) = merged
     left = [value for value in points.constants if all(_holds(domain, test, value) for test in truths.left)]
@@ -66,7 +66,7 @@ def _simplify_with_truths(attribute: str, domain: Domain, tests: list[Predicate]
 
 
 def _holds(domain: Domain, test: Predicate, value: Value) -> bool:
-    return compare(domain, test.operator, value, test.constants[0])
+    return compare(domain, test.operator, value, test.constants)
 
 
 def _simplify_booleans(attribute: str, domain: Domain, tests: list[Predicate]) -> list[Predicate] | None:

@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from tamis.errors import LanguageError, LimitError
+from tamis.language.foreign import JOINTS, SIGNS
 from tamis.model.values import MAX_DIGITS, show_raw
 
 __all__ = ["KEYWORDS", "MAX_CHARACTERS", "Token", "tokenize"]
@@ -33,6 +34,8 @@ _TOKEN = re.compile(
     | (?P<word>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
     | (?P<string>'(?:[^']|'')*')
     | (?P<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`)
+    | (?P<foreign>===|!==|=~|!~|[~≤≥≠:])
+    | (?P<joint>&&|\|\|)
     | (?P<operator><=|>=|!=|<>|==|=|<|>)
     | (?P<mark>[(),@])
     )\s*""",
@@ -65,7 +68,8 @@ def tokenize(text: str) -> list[Token]:
     _check_text(text)
     tokens: list[Token] = []
     at = len(text) - len(text.lstrip())
-    while at < len(text):
+    stop = len(text.rstrip().removesuffix(";"))
+    while at < stop:
         found = _TOKEN.match(text, at)
         if found is None:
             raise _stray(text, at)
@@ -91,6 +95,10 @@ def _token(kind: str, found: str, column: int, text: str) -> Token:
         return Token(kind, found[1:-1].replace(quote * 2, quote), column)
     if kind == "number" and len(found) > MAX_DIGITS:
         raise LanguageError(f"expected a number of at most {MAX_DIGITS:,} digits, found {len(found):,}", column, text)
+    if kind == "joint":
+        return Token("keyword", JOINTS[found], column)
+    if kind == "foreign":
+        raise LanguageError(f"expected an operator, found {show_raw(found)}; {SIGNS[found]}", column, text)
     if kind == "operator":
         return Token(kind, {"<>": "!=", "==": "="}.get(found, found), column)
     return Token(kind, found, column)
@@ -100,6 +108,17 @@ def _stray(text: str, at: int) -> LanguageError:
     character = text[at]
     if character in "'\"`":
         return LanguageError(f"the quote {character} is never closed; inside a text it is written twice", at + 1, text)
+    if character == "-" and at and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        before = re.search(r"[^\W\d][\w.]*$", text[:at])
+        after = re.match(r"-[\w.-]*", text[at:])
+        assert after is not None
+        name = f"{before[0] if before else ''}{after[0]}"
+        column = at + 1 - (len(before[0]) if before else 0)
+        return LanguageError(
+            f'expected an operator, found {show_raw(after[0])}; an odd name goes in double quotes: "{name}"',
+            column,
+            text,
+        )
     if character.isdigit() or character in "+-.":
         return LanguageError(f"expected a number, found {show_raw(text[at:].split(None, 1)[0])}", at + 1, text)
     extra = f"; {_INSTEAD[character]}" if character in _INSTEAD else ""

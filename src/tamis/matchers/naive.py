@@ -19,11 +19,24 @@ from sys import getsizeof
 from typing import assert_never
 
 from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
-from tamis.model import COMPARISONS, OPERATORS, Conjunction, Event, Predicate, Reference, Schema, Value, compare
+from tamis.model import (
+    COMPARISONS,
+    OPERATORS,
+    Conjunction,
+    Event,
+    Predicate,
+    Reference,
+    Schema,
+    Threshold,
+    Value,
+    compare,
+)
 from tamis.model.bindings import Group, connected
 from tamis.model.operators import Shape
+from tamis.model.predicates import folded
+from tamis.model.values import Kind
 
-__all__ = ["FEW_CHOICES", "Naive", "conjunction_holds", "find_binding"]
+__all__ = ["FEW_CHOICES", "Naive", "conjunction_holds", "find_binding", "threshold_holds"]
 
 FEW_CHOICES = 1_000
 """Choices of values, times what each is compared with, that are tried one by one."""
@@ -75,24 +88,41 @@ def conjunction_holds(schema: Schema, conjunction: Conjunction, event: Event, wo
     for predicate in conjunction:
         if predicate.operator in COMPARISONS:
             comparisons.append(predicate)
-        elif not _set_holds(predicate, event, work):
+        elif not _set_holds(schema, predicate, event, work):
             return False
     return all(find_binding(schema, group, event, work) is not None for group in connected(comparisons))
 
 
-def _set_holds(predicate: Predicate, event: Event, work: Work) -> bool:
+def _set_holds(schema: Schema, predicate: Predicate, event: Event, work: Work) -> bool:
     work.predicates_evaluated += 1
     values = event.values.get(predicate.attribute, ())
     row = OPERATORS[predicate.operator]
     match row.shape:
         case Shape.PRESENCE:
             return bool(values) is not row.negated
+        case Shape.COUNT:
+            assert isinstance(predicate.operand, Threshold)
+            return threshold_holds(schema, predicate.operand, event, work)
         case Shape.POINTS:
+            if row.folded:
+                values = tuple(folded(value) if value.kind is Kind.STRING else value for value in values)
             return bool(values) and (predicate.operand in values) is not row.negated
-        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PREFIX | Shape.SUFFIX:
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.PREFIX:
+            raise AssertionError(f"{predicate.operator.value!r} is about one value, not about the set")
+        case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN:
             raise AssertionError(f"{predicate.operator.value!r} is about one value, not about the set")
         case never:
             assert_never(never)
+
+
+def threshold_holds(schema: Schema, threshold: Threshold, event: Event, work: Work) -> bool:
+    """Whether so many of the members hold, each as if it were a subscription."""
+    left = threshold.least
+    for member in threshold.members:
+        left -= any(conjunction_holds(schema, one, event, work) for one in member)
+        if left == 0:
+            return True
+    return False
 
 
 def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Work) -> dict[str, Value] | None:
@@ -130,4 +160,5 @@ def _holds(schema: Schema, predicate: Predicate, binding: Mapping[str, Value], w
         operand = binding[operand.attribute]
     assert domain is not None
     assert operand is not None
+    assert not isinstance(operand, Threshold)
     return compare(domain, predicate.operator, binding[predicate.attribute], operand)

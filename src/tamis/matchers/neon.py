@@ -124,7 +124,7 @@ class Neon(Algorithm):
             operation
             for type in (None, *event.values.get(EVENT_TYPE, ()))
             for (attribute, operator), operation in self._operations.get(type, {}).items()
-            if (attribute in event.values) is (operator is not Operator.MISSING)
+            if operator is Operator.AT_LEAST or (attribute in event.values) is (operator is not Operator.MISSING)
         ]
 
     def _details(self) -> Mapping[str, int | float | str]:

@@ -10,6 +10,7 @@ from tamis.model.predicates import (
     Reference,
     Subscription,
     SubscriptionId,
+    Threshold,
     compare,
 )
 from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use, View
@@ -40,6 +41,7 @@ __all__ = [
     "String",
     "Subscription",
     "SubscriptionId",
+    "Threshold",
     "Timestamp",
     "Untyped",
     "Use",

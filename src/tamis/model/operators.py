@@ -7,6 +7,7 @@
     negated      whether it admits all values of the constants' kind *but* those of its shape
     needs        what its attribute and its constants must have: an order, or text
     sql          how SQL says that the value `e.val` satisfies it with the constant `p.val`, one of which is enough
+    folded       whether the value is compared after case folding; its constants are folded already
 
 `predicates.compare` is the meaning, and `regions.region` the set of values that a shape and constants come to. A new
 operator begins here; `make check` then lists the places that tell operators or shapes apart, each of which ends in
@@ -20,8 +21,11 @@ from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["COMPARISONS", "COMPLEMENT", "MIRROR", "OPERATORS", "TOTAL", "Needs", "Operator", "Row", "Shape"]
-__all__ += ["TRUTHS"]
+__all__ = ["COMPARISONS", "COMPLEMENT", "FOLDED", "MIRROR", "OPERATORS", "TOTAL", "Needs", "Operator", "Row", "Shape"]
+__all__ += ["IGNORING_CASE", "TRUTHS"]
+
+IGNORING_CASE = " ignoring case"
+"""What is written behind the constants of a folded operator."""
 
 
 class Operator(StrEnum):
@@ -43,10 +47,29 @@ class Operator(StrEnum):
     NOT_STARTS = "not starts with"
     ENDS = "ends with"
     NOT_ENDS = "not ends with"
+    INCLUDES = "includes"
+    NOT_INCLUDES = "not includes"
+    LIKE = "like"
+    NOT_LIKE = "not like"
     CONTAINS = "contains"
     LACKS = "not contains"
     PRESENT = "is present"
     MISSING = "is missing"
+    AT_LEAST = "at least"
+    FOLDED_EQ = "= ignoring case"
+    FOLDED_NE = "!= ignoring case"
+    FOLDED_IN = "in ignoring case"
+    FOLDED_NOT_IN = "not in ignoring case"
+    FOLDED_STARTS = "starts with ignoring case"
+    FOLDED_NOT_STARTS = "not starts with ignoring case"
+    FOLDED_ENDS = "ends with ignoring case"
+    FOLDED_NOT_ENDS = "not ends with ignoring case"
+    FOLDED_INCLUDES = "includes ignoring case"
+    FOLDED_NOT_INCLUDES = "not includes ignoring case"
+    FOLDED_LIKE = "like ignoring case"
+    FOLDED_NOT_LIKE = "not like ignoring case"
+    FOLDED_CONTAINS = "contains ignoring case"
+    FOLDED_LACKS = "not contains ignoring case"
 
     __hash__ = str.__hash__  # Enum's own is a Python call
 
@@ -66,11 +89,17 @@ class Shape(Enum):
     """Strings that begin with c."""
     SUFFIX = auto()
     """Strings that end with c: no interval, so that each value is looked at and the answer kept as a *truth*."""
+    SUBSTRING = auto()
+    """Strings that have c somewhere, a truth like the others below."""
+    PATTERN = auto()
+    """Strings that fit the pattern c (`model.patterns`)."""
+    COUNT = auto()
+    """No value's matter: how many of several expressions hold."""
     PRESENCE = auto()
     """No matter which value: whether there is one."""
 
 
-TRUTHS = frozenset({Shape.SUFFIX})
+TRUTHS = frozenset({Shape.SUFFIX, Shape.SUBSTRING, Shape.PATTERN, Shape.COUNT})
 """Shapes that are no region of the order."""
 
 
@@ -91,13 +120,14 @@ class Row(NamedTuple):
     relations: str = ""
     needs: Needs = Needs.NOTHING
     sql: str | None = None
+    folded: bool = False
 
 
 _O, _S, _ORDER, _TEXT = Operator, Shape, Needs.ORDER, Needs.TEXT
 
 # Relations: < = > as written; | neither, as a partial order allows; b and d booleans, equal and different, which have
 # no order. None at all: the operator takes constants only.
-OPERATORS: Mapping[Operator, Row] = MappingProxyType(
+_PLAIN: Mapping[Operator, Row] = MappingProxyType(
     {
         _O.EQ: Row(_O.NE, _S.POINTS, relations="=b", sql="e.val = p.val"),
         _O.NE: Row(_O.EQ, _S.POINTS, negated=True, relations="<>|d", sql="e.val <> p.val"),
@@ -117,15 +147,38 @@ OPERATORS: Mapping[Operator, Row] = MappingProxyType(
         ),
         _O.ENDS: Row(_O.NOT_ENDS, _S.SUFFIX, needs=_TEXT),
         _O.NOT_ENDS: Row(_O.ENDS, _S.SUFFIX, negated=True, needs=_TEXT),
+        _O.INCLUDES: Row(_O.NOT_INCLUDES, _S.SUBSTRING, needs=_TEXT),
+        _O.NOT_INCLUDES: Row(_O.INCLUDES, _S.SUBSTRING, negated=True, needs=_TEXT),
+        _O.LIKE: Row(_O.NOT_LIKE, _S.PATTERN, needs=_TEXT),
+        _O.NOT_LIKE: Row(_O.LIKE, _S.PATTERN, negated=True, needs=_TEXT),
         _O.CONTAINS: Row(_O.LACKS, _S.POINTS, sql="e.val = p.val"),
         _O.LACKS: Row(_O.CONTAINS, _S.POINTS, negated=True),
         _O.PRESENT: Row(_O.MISSING, _S.PRESENCE, sql="TRUE"),
         _O.MISSING: Row(_O.PRESENT, _S.PRESENCE, negated=True),
+        _O.AT_LEAST: Row(_O.AT_LEAST, _S.COUNT),  # `not` turns its operand, not the operator
     }
 )
 
-COMPARISONS = frozenset(_O) - {_O.CONTAINS, _O.LACKS, _O.PRESENT, _O.MISSING}
-"""Operators about the one bound value; the others are about the set."""
+FOLDED: Mapping[Operator, Operator] = {
+    operator: _O(operator.value + IGNORING_CASE) for operator in _PLAIN if operator.value + IGNORING_CASE in set(_O)
+}
+"""What an operator is called when it ignores case; those that compare strings as a whole or piece by piece have one."""
+
+OPERATORS: Mapping[Operator, Row] = MappingProxyType(
+    {
+        **_PLAIN,
+        **{
+            folded: Row(
+                FOLDED[_PLAIN[plain].complement], _PLAIN[plain].shape, _PLAIN[plain].negated, "", _TEXT, None, True
+            )
+            for plain, folded in FOLDED.items()
+        },
+    }
+)
+
+_ABOUT_SETS = {_O.CONTAINS, _O.LACKS, _O.FOLDED_CONTAINS, _O.FOLDED_LACKS, _O.PRESENT, _O.MISSING, _O.AT_LEAST}
+COMPARISONS = frozenset(_O) - _ABOUT_SETS
+"""Operators about the one bound value; the others are about the set of values, or about the event."""
 
 COMPLEMENT: Mapping[Operator, Operator] = {operator: row.complement for operator, row in OPERATORS.items()}
 """What `not` makes of an operator. It keeps "missing satisfies nothing": both sides need a value of the kind."""

@@ -12,17 +12,17 @@ here once, and everything faster is tested against it.
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from tamis.model.domains import Domain
-from tamis.model.operators import COMPLEMENT, OPERATORS, Operator
+from tamis.model.operators import COMPARISONS, COMPLEMENT, OPERATORS, Operator, Row, Shape
+from tamis.model.patterns import pattern
 from tamis.model.values import Kind, Value
 
-__all__ = ["Conjunction", "Id", "Predicate", "Reference", "Subscription", "SubscriptionId", "compare"]
-
-_O = Operator
+__all__ = ["Conjunction", "Id", "Predicate", "Reference", "Subscription", "SubscriptionId", "Threshold", "compare"]
+__all__ += ["folded", "is_about_event"]
 
 
 class Reference(NamedTuple):
@@ -31,7 +31,22 @@ class Reference(NamedTuple):
     attribute: str
 
 
-Operand = Value | Reference | tuple[Value, ...] | None
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """How many of which expressions must hold in `at least 2 of (…)`; each is judged on its own, in normal form."""
+
+    least: int
+    members: tuple[tuple[Conjunction, ...], ...]
+
+    def predicates(self) -> Iterator[Predicate]:
+        """Those of all members, those within them too."""
+        for predicate in (one for member in self.members for conjunction in member for one in conjunction):
+            yield predicate
+            if isinstance(predicate.operand, Threshold):
+                yield from predicate.operand.predicates()
+
+
+Operand = Value | Reference | Threshold | tuple[Value, ...] | None
 SubscriptionId = str | int
 
 if TYPE_CHECKING:
@@ -44,7 +59,10 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """`attribute operator operand`; the operand is None for presence and a tuple of one kind for `in`."""
+    """`attribute operator operand`; the operand is None for presence and a tuple of one kind for `in`.
+
+    `at least` has no attribute of its own.
+    """
 
     attribute: str
     operator: Operator
@@ -56,7 +74,7 @@ class Predicate:
         match self.operand:
             case Value():
                 return (self.operand,)
-            case None | Reference():
+            case None | Reference() | Threshold():
                 return ()
         return self.operand
 
@@ -65,10 +83,17 @@ class Predicate:
         """What it speaks of: one attribute, or the two that it compares."""
         if isinstance(self.operand, Reference):
             return self.attribute, self.operand.attribute
+        if isinstance(self.operand, Threshold):
+            return tuple(dict.fromkeys(name for one in self.operand.predicates() for name in one.attributes))
         return (self.attribute,)
 
 
 Conjunction = tuple[Predicate, ...]
+
+
+def is_about_event(predicate: Predicate) -> bool:
+    """Whether no single attribute decides it: two are compared, or expressions counted."""
+    return isinstance(predicate.operand, Reference | Threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +115,42 @@ _Meaning = Callable[[Domain, Value, tuple[Value, ...]], bool]
 
 def _meaning(operator: Operator) -> _Meaning:
     """What a comparison says of a value and constants of one kind."""
-    match operator:
-        case _O.EQ | _O.IN:
-            return lambda domain, value, constants: value in constants
-        case _O.NE | _O.NOT_IN:
-            return lambda domain, value, constants: value not in constants
-        case _O.STARTS:
-            return lambda domain, value, constants: _text(value).startswith(_text(constants[0]))
-        case _O.NOT_STARTS:
-            return lambda domain, value, constants: not _text(value).startswith(_text(constants[0]))
-        case _O.ENDS:
-            return lambda domain, value, constants: _text(value).endswith(_text(constants[0]))
-        case _O.NOT_ENDS:
-            return lambda domain, value, constants: not _text(value).endswith(_text(constants[0]))
-        case _O.LT | _O.LE | _O.GT | _O.GE | _O.NOT_LT | _O.NOT_LE | _O.NOT_GT | _O.NOT_GE:
-            return _order(operator)
-        case _O.CONTAINS | _O.LACKS | _O.PRESENT | _O.MISSING:
+    row = OPERATORS[operator]
+    match row.shape:
+        case _ if operator not in COMPARISONS:
             return _about_the_set
-        case _:
-            assert_never(operator)
+        case Shape.POINTS:
+            return _said(row, lambda domain, value, constants: value in constants)
+        case Shape.PREFIX:
+            return _said(row, lambda domain, value, constants: _text(value).startswith(_text(constants[0])))
+        case Shape.SUFFIX:
+            return _said(row, lambda domain, value, constants: _text(value).endswith(_text(constants[0])))
+        case Shape.SUBSTRING:
+            return _said(row, lambda domain, value, constants: _text(constants[0]) in _text(value))
+        case Shape.PATTERN:
+            return _said(row, lambda domain, value, constants: pattern(_text(constants[0])).fits(_text(value)))
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
+            return _order(operator)
+        case Shape.PRESENCE | Shape.COUNT:
+            return _about_the_set
+        case never:
+            assert_never(never)
+
+
+def _said(row: Row, holds: _Meaning) -> _Meaning:
+    """The meaning of a shape as an operator says it: perhaps of the folded value, perhaps negated."""
+    if row.folded:
+        return lambda domain, value, constants: holds(domain, folded(value), constants) is not row.negated
+    return (lambda domain, value, constants: not holds(domain, value, constants)) if row.negated else holds
+
+
+def folded(value: Value) -> Value:
+    """The text as it is compared when case is ignored: Unicode's default case folding, and nothing else."""
+    return Value(Kind.STRING, _text(value).casefold())
 
 
 def _text(value: Value) -> str:
-    assert value.kind is Kind.STRING, "the parser lets only text be asked how it begins and ends"
+    assert value.kind is Kind.STRING, "the parser lets only text be asked what stands in it"
     return str(value.data)
 
 

@@ -9,7 +9,7 @@ asking `compare` begins with `region`; what has none is one of
 
     presence                    no values are told apart
     a reference                 another attribute's value decides
-    `ends with` and its like    no interval of the order tells them
+    `ends with`, `includes`, `like`, and whatever ignores case    no interval of the order tells them
     `<` on a finite domain      a set of names: `names_of`
 
 The first is told by whether there is a value; of the others the truth is found out per value, pair or event and handed
@@ -186,13 +186,13 @@ def _intervals(shape: Shape) -> Callable[[Sequence[Any]], tuple[Interval, ...]] 
             return lambda constants: (Interval(Cut(constants[0], False), None),)
         case Shape.PREFIX:
             return lambda constants: (prefix_range(constants[0]),)
-        case Shape.SUFFIX | Shape.PRESENCE:
+        case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.PRESENCE:
             return None
         case never:
             assert_never(never)
 
 
-_SHAPES = {operator: _intervals(row.shape) for operator, row in OPERATORS.items()}
+_SHAPES = {operator: None if row.folded else _intervals(row.shape) for operator, row in OPERATORS.items()}
 
 
 def region(domain: Domain, predicate: Predicate) -> Region | None:
@@ -220,7 +220,8 @@ def one_interval(domain: Domain, predicate: Predicate) -> Region | None:
 
 def has_truth(predicate: Predicate) -> bool:
     """Whether a comparison is told by a truth: no set of values stands for it, whatever the domain."""
-    return isinstance(predicate.operand, Reference) or OPERATORS[predicate.operator].shape in TRUTHS
+    row = OPERATORS[predicate.operator]
+    return isinstance(predicate.operand, Reference) or row.shape in TRUTHS or row.folded
 
 
 # -- finite domains -----------------------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ def names_of(domain: Finite, predicate: Predicate) -> Names:
             names = domain.order.below(name)
         case Shape.ABOVE | Shape.FROM:
             names = domain.order.above(name)
-        case Shape.PREFIX | Shape.SUFFIX | Shape.PRESENCE:
+        case Shape.PREFIX | Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.PRESENCE:
             raise AssertionError(f"{operator.value!r} is not asked of names")
         case never:
             assert_never(never)

@@ -9,7 +9,19 @@ from itertools import islice, product
 from tamis.language import print_predicate
 from tamis.matchers.base import Work
 from tamis.matchers.naive import conjunction_holds, find_binding
-from tamis.model import COMPARISONS, Conjunction, Event, Operator, Predicate, Reference, Schema, Value, compare, show
+from tamis.model import (
+    COMPARISONS,
+    Conjunction,
+    Event,
+    Operator,
+    Predicate,
+    Reference,
+    Schema,
+    Threshold,
+    Value,
+    compare,
+    show,
+)
 from tamis.model.bindings import connected
 
 __all__ = ["Explanation", "Line", "explain"]
@@ -93,7 +105,7 @@ def _compared(schema: Schema, predicate: Predicate, binding: dict[str, Value]) -
         operand = binding.get(operand.attribute)
     value = binding.get(predicate.attribute)
     domain = schema.domain(predicate.attribute)
-    if value is None or operand is None or domain is None:
+    if value is None or operand is None or domain is None or isinstance(operand, Threshold):
         return None
     return compare(domain, predicate.operator, value, operand)
 
@@ -103,6 +115,10 @@ def _verdict(schema: Schema, predicate: Predicate, binding: dict[str, Value], ev
         reasons = ", ".join(_bound(name, binding, event) for name in predicate.attributes)
         return bool(_compared(schema, predicate, binding)), reasons
     holds = conjunction_holds(schema, (predicate,), event)
+    if isinstance(predicate.operand, Threshold):
+        members = predicate.operand.members
+        count = sum(any(conjunction_holds(schema, one, event) for one in member) for member in members)
+        return holds, f"{count} of {len(members)} hold"
     values = event.values.get(predicate.attribute, ())
     if predicate.operator in (Operator.PRESENT, Operator.MISSING) and values:
         return holds, f"{predicate.attribute} is present"

@@ -7,13 +7,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.batches.arrow_checks import check_arrow
 from tamis.batches.arrow_columns import whole
 from tamis.batches.frames import Frame, as_table, mixed_rows
 from tamis.batches.refusals import OnError, Refusals, Refused, refused
-from tamis.errors import EventError, OptionError
-from tamis.model import SubscriptionId
+from tamis.errors import EventError, LanguageError, LimitError, OptionError
+from tamis.language.door import SUSPECT, check_new
+from tamis.model import Schema, SubscriptionId
 from tamis.model.values import ValueRefused, is_text, show_raw
 from tamis.registry.protocol import Registry
 from tamis.registry.receipts import Receipt, Unreadable
@@ -26,15 +28,25 @@ Subscribing: TypeAlias = (
 )
 
 _BOTH = ("id", "expression")
+_Barred: TypeAlias = tuple[int, SubscriptionId, LanguageError | LimitError]
+"""A text that may not be subscribed: its row, its id and why."""
 
 
-def subscribe_given(registry: Registry, given: Subscribing, on_error: OnError) -> Receipt:
-    """All of them or, if some are refused, none; unless `on_error` says to go on without those."""
+def subscribe_given(registry: Registry, schema: Schema | None, given: Subscribing, on_error: OnError) -> Receipt:
+    """All of them or, if some are refused, none; unless `on_error` says to go on without those.
+
+    New texts are held against what a `schema` still lets them say; without one they were stored, and right once.
+    """
     table = as_table(given)
     columns = None if table is None else _plain_columns(table)
     if columns is not None:
         ids, texts = columns
-        return _subscribe(lambda kept: registry.subscribe_columns(*_taken(ids, texts, kept)), len(ids), on_error)
+        return _subscribe(
+            lambda kept: registry.subscribe_columns(*_taken(ids, texts, kept)),
+            len(ids),
+            on_error,
+            [] if schema is None else _barred_in_columns(ids, texts, schema),
+        )
     errors: list[Refused] = []
     rows, pairs = [], []
     for row, pair in enumerate(_pairs(given) if table is None else _rows(table)):
@@ -46,22 +58,47 @@ def subscribe_given(registry: Registry, given: Subscribing, on_error: OnError) -
                 raise OptionError(f"row {row}: {error}") from None
             errors.append(refused(row, None, error))
     receipt = _subscribe(
-        lambda kept: registry.subscribe_many(pairs if kept is None else [pairs[at] for at in kept]), len(rows), on_error
+        lambda kept: registry.subscribe_many(pairs if kept is None else [pairs[at] for at in kept]),
+        len(rows),
+        on_error,
+        [] if schema is None else _barred(((at, *pair) for at, pair in enumerate(pairs)), schema),
     )
     found = [one._replace(row=rows[one.row]) for one in receipt.errors]
     return receipt._replace(errors=Refusals(sorted([*errors, *found]) if on_error == "collect" else ()))
 
 
-def _subscribe(subscribe: Callable[[list[int] | None], Receipt], count: int, on_error: OnError) -> Receipt:
-    """`subscribe` is told which rows to take, None for all."""
-    try:
-        return subscribe(None)
-    except Unreadable as unreadable:
-        if on_error == "raise":
-            raise unreadable.first() from None
-        kept = np.setdiff1d(np.arange(count), [row for row, _, _ in unreadable.rows]).tolist()
-        receipt = subscribe(kept)
-        return receipt._replace(errors=Refusals(refused(*one) for one in unreadable.rows if on_error == "collect"))
+def _subscribe(
+    subscribe: Callable[[list[int] | None], Receipt], count: int, on_error: OnError, barred: list[_Barred]
+) -> Receipt:
+    """`subscribe` is told which rows to take, None for all; those that are `barred` are not among them."""
+    refusals = barred
+    while True:
+        if refusals and on_error == "raise":
+            raise Unreadable(refusals).first() from None
+        kept = np.setdiff1d(np.arange(count), [row for row, _, _ in refusals]).tolist() if refusals else None
+        try:
+            receipt = subscribe(kept)
+        except Unreadable as unreadable:
+            found = [(row if kept is None else kept[row], id, error) for row, id, error in unreadable.rows]
+            refusals = sorted([*refusals, *found], key=lambda one: one[0])
+        else:
+            return receipt._replace(errors=Refusals(refused(*one) for one in refusals if on_error == "collect"))
+
+
+def _barred(given: Iterable[tuple[int, SubscriptionId, str]], schema: Schema) -> list[_Barred]:
+    """Rows with what only stored subscriptions may say."""
+    found: list[_Barred] = []
+    for row, id, text in given:
+        try:
+            check_new(text, schema)
+        except (LanguageError, LimitError) as error:
+            found.append((row, id, error))
+    return found
+
+
+def _barred_in_columns(ids: pa.Array, texts: pa.Array, schema: Schema) -> list[_Barred]:
+    suspect = pc.indices_nonzero(pc.match_substring_regex(texts, SUSPECT.pattern, ignore_case=True))
+    return _barred(((row, ids[row].as_py(), texts[row].as_py()) for row in suspect.to_pylist()), schema)
 
 
 def _taken(ids: pa.Array, texts: pa.Array, kept: list[int] | None) -> tuple[pa.Array, pa.Array]:

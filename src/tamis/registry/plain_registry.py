@@ -26,7 +26,7 @@ from tamis.model.names import Used
 from tamis.registry.attributes import Attributes, attributes_of
 from tamis.registry.finishing import finish
 from tamis.registry.locks import ReadWriteLock
-from tamis.registry.receipts import Receipt, Unreadable, parse_text
+from tamis.registry.receipts import Receipt, Unreadable, notes_on, parse_text
 from tamis.store.atomic import PRIVATE
 from tamis.store.saved import Saved, write_saved
 
@@ -114,7 +114,10 @@ class PlainRegistry:
             entries = [(one.key, one.conjunctions) for one in held.values()]
             self._change(entries, replaced, partial(self._exchange, held, replaced, keys.stop))
         never = tuple(id for id, one in held.items() if not one.conjunctions)
-        return Receipt(len(held), len(replaced), never)
+        notes = notes_on(
+            predicate for one in held.values() for conjunction in one.conjunctions for predicate in conjunction
+        )
+        return Receipt(len(held), len(replaced), never, notes=notes)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._lock.writing():

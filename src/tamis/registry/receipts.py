@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tamis.batches.refusals import Refusals
 from tamis.errors import LanguageError, LimitError
-from tamis.language import parse
-from tamis.model import Conjunction, Schema, SubscriptionId
+from tamis.language import parse, print_predicate
+from tamis.matchers.parts.text_tests import as_test, literals
+from tamis.model import OPERATORS, Conjunction, Predicate, Reference, Schema, SubscriptionId, Threshold
+from tamis.model.operators import Shape
 from tamis.model.values import show_raw
 
-__all__ = ["Receipt", "Unreadable", "mistake_in", "parse_text"]
+__all__ = ["Receipt", "Unreadable", "at_row", "mistake_in", "notes_on", "parse_text"]
 
 
 _SHOWN = 3
@@ -19,20 +21,24 @@ _SHOWN = 3
 
 
 class Receipt(NamedTuple):
-    """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself."""
+    """What a `subscribe` did. `never_matching` are ids whose expression contradicts itself; `notes` are sentences about
+    what was taken and may cost more, or mean something else, than its subscriber thinks."""
 
     subscribed: int
     replaced: int
     never_matching: tuple[SubscriptionId, ...]
     errors: Refusals = Refusals()
     """Subscriptions that were refused, if they were to be collected."""
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, self.never_matching[:_SHOWN]))
         more = len(self.never_matching) - _SHOWN
         never = f"({shown}, and {more:,} more)" if more > 0 else repr(self.never_matching)
         refused = f", errors={self.errors!r}" if self.errors else ""
-        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never}{refused})"
+        notes = f", notes={self.notes!r}" if self.notes else ""
+        more_said = f"{refused}{notes}"
+        return f"Receipt(subscribed={self.subscribed}, replaced={self.replaced}, never_matching={never}{more_said})"
 
 
 class Unreadable(Exception):
@@ -44,6 +50,38 @@ class Unreadable(Exception):
 
     def first(self) -> LanguageError | LimitError:
         return at_row(*self.rows[0])
+
+
+def notes_on(predicates: Iterable[Predicate]) -> tuple[str, ...]:
+    """How far the index goes where it does not go all the way: a sentence for each sort, with an example."""
+    found: dict[str, set[str]] = {}
+    for predicate in _with_members(predicates):
+        how = _how_far(predicate)
+        if how is not None:
+            found.setdefault(how, set()).add(print_predicate(predicate))
+    return tuple(sorted(_sentence(how, texts) for how, texts in found.items()))
+
+
+def _with_members(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
+    for predicate in predicates:
+        yield predicate
+        if isinstance(predicate.operand, Threshold):
+            yield from predicate.operand.predicates()
+
+
+def _sentence(how: str, texts: set[str]) -> str:
+    others = f" and {len(texts) - 1:,} like it" if len(texts) > 1 else ""
+    return f"{min(texts)}{others}: {how}"
+
+
+def _how_far(predicate: Predicate) -> str | None:
+    row = OPERATORS[predicate.operator]
+    if isinstance(predicate.operand, Reference) or row.shape is not Shape.PATTERN:
+        return None
+    test, _ = as_test(predicate)
+    if not literals(test)[0]:
+        return "it has no literal to be found by and is tried on every value"
+    return "it is found by its rarest literal, then tried on the values that have it"
 
 
 def parse_text(text: str, schema: Schema) -> tuple[Conjunction, ...]:

@@ -153,6 +153,7 @@ class Collection:
                 "events": self._asked,
                 "probes": int(self._work[0]),
                 "candidates_verified": int(self._work[1]),
+                "truths_looked_up": sum(_truths_looked_up(segment) for segment in snapshot.segments),
             },
             "segments": len(snapshot.segments),
             "delta": len(snapshot.delta),
@@ -182,6 +183,11 @@ class Collection:
                 assert id not in seen, f"{id!r} lives twice"
                 seen.add(id)
         assert len(seen) == len(self._subscriptions), "the count of the living is wrong"
+
+
+def _truths_looked_up(segment: Segment) -> int:
+    """Since it was compiled or opened."""
+    return sum(teller.looked_up for teller in segment.layout.columns.tellers.values())
 
 
 _number = itemgetter(0)

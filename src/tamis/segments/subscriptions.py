@@ -29,7 +29,7 @@ from tamis.errors import UnknownSubscription
 from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
 from tamis.registry.finishing import finish
-from tamis.registry.receipts import Receipt
+from tamis.registry.receipts import Receipt, notes_on
 from tamis.segments import merging
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
@@ -168,7 +168,8 @@ class Subscriptions:
                 self.applied += 1
             if len(self._delta) >= _FULL_DELTA:
                 self._freeze()
-        return Receipt(1, int(replaced), (id,) if conjunctions == () else ())
+        notes = notes_on(predicate for one in conjunctions or () for predicate in one)
+        return Receipt(1, int(replaced), (id,) if conjunctions == () else (), notes=notes)
 
     def prepare(self, ids: IdColumn, texts: pa.Array) -> Prepared:
         """Compile distinct ids and their texts, changing nothing. What does not parse is to be looked at first."""
@@ -185,7 +186,9 @@ class Subscriptions:
             replaced, change = self._buried_many(prepared)
             self._write(change._replace(segments=(*change.segments, compiled.segment)))
             self._settle()
-        return Receipt(len(ids), replaced, tuple(ids.at(compiled.never)))
+        truths = compiled.segment.layout.columns.truths
+        notes = notes_on(member for truth in truths for member in truth.members)
+        return Receipt(len(ids), replaced, tuple(ids.at(compiled.never)), notes=notes)
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._lock:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tamis.model import Reference
 from tamis.model.names import Used
+from tamis.model.predicates import is_about_event
 from tamis.segments.compile.coding import Columns
 from tamis.segments.segment import Segment
 
@@ -14,9 +14,10 @@ def names_in(columns: Columns) -> set[str]:
     """Those that a segment looks at, whoever of it has died."""
     found = set(columns.attributes)
     for slot, members in columns.truths:
-        found.add(slot.attribute)
-        operands = (member.operand for member in members)
-        found.update(operand.attribute for operand in operands if isinstance(operand, Reference))
+        if is_about_event(members[0]):
+            found.update(name for member in members for name in member.attributes)
+        else:
+            found.add(slot.attribute)
     return found
 
 

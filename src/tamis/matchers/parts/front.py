@@ -3,10 +3,11 @@
 Each predicate goes where it can be found from a value, not tried one by one:
 
     = != < <= > >=  on numbers, strings, timestamps     a predicate index per attribute and kind (`tamis.indexes`)
-    in, starts with, ends with, booleans, partial orders   postings (`postings.py`), negated too
+    in, starts with, booleans, partial orders           postings (`postings.py`), negated too
+    ends with, includes, like, whatever ignores case    one automaton over all needles (`text_tests.py`), negated too
     contains, not contains                              postings over all values of the attribute
     is present, is missing                              one predicate each per attribute
-    attribute against attribute                         tried one by one, where both attributes are present
+    attribute against attribute, at least               tried one by one
 
 "Satisfied" is said of each predicate alone: some value of the event satisfies it. Where a conjunction asks for one
 value to satisfy several, `Roster.answer` looks again.
@@ -26,6 +27,8 @@ from tamis.matchers.parts.arrays import Ints
 from tamis.matchers.parts.postings import Postings
 from tamis.model import (
     COMPARISONS,
+    COMPLEMENT,
+    OPERATORS,
     TOTAL,
     Domain,
     Event,
@@ -34,13 +37,13 @@ from tamis.model import (
     Number,
     Operator,
     Predicate,
-    Reference,
     Schema,
     String,
     Timestamp,
     Untyped,
     Value,
 )
+from tamis.model.predicates import is_about_event
 
 __all__ = ["Front", "as_six"]
 
@@ -82,6 +85,32 @@ class _Operands:
         del self.held[pid]
 
 
+class _Lacks:
+    """Predicates that want a value to be in no event's set: those that none of its values names."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.postings = Postings(domain)
+        self._all: dict[int, None] = {}
+
+    def insert(self, pid: int, predicate: Predicate) -> None:
+        self.postings.insert(pid, _contained(predicate))
+        self._all[pid] = None
+
+    def delete(self, pid: int, predicate: Predicate) -> None:
+        self.postings.delete(pid, _contained(predicate))
+        del self._all[pid]
+
+    def satisfied(self, values: tuple[Value, ...]) -> list[int]:
+        if not self._all:
+            return []
+        named = {pid for value in values for pid in self.postings.search(value)}
+        return [pid for pid in self._all if pid not in named]
+
+
+def _contained(predicate: Predicate) -> Predicate:
+    return Predicate(predicate.attribute, COMPLEMENT[predicate.operator], predicate.operand)
+
+
 class _Attribute:
     """All predicates of one attribute but references and `is missing`."""
 
@@ -91,7 +120,7 @@ class _Attribute:
         self.indexes: dict[Kind, PredicateIndex] = {}
         self.postings: dict[Kind, Postings] = {}
         self.contains = Postings(domain)
-        self._lacks, self._present = _Operands(), _Operands()
+        self.lacks, self._present = _Lacks(domain), _Operands()
 
     def index(self, kind: Kind) -> PredicateIndex:
         if kind not in self.indexes:
@@ -102,8 +131,9 @@ class _Attribute:
         operator = predicate.operator
         if operator in COMPARISONS:
             return self.postings.setdefault(predicate.constants[0].kind, Postings(self.domain))
-        sets: dict[Operator, _Keeper] = {_O.PRESENT: self._present, _O.CONTAINS: self.contains, _O.LACKS: self._lacks}
-        return sets[operator]
+        if operator is _O.PRESENT:
+            return self._present
+        return self.lacks if OPERATORS[operator].negated else self.contains
 
     def satisfied(self, values: tuple[Value, ...]) -> Iterator[Ints]:
         """Arrays of ids; for a single value each id is in one of them, once."""
@@ -116,7 +146,7 @@ class _Attribute:
             if postings is not None:
                 loose.extend(postings.search(value))
             loose.extend(self.contains.search(value))
-        loose.extend(pid for pid, operand in self._lacks.held.items() if operand not in values)
+        loose.extend(self.lacks.satisfied(values))
         if loose:
             yield np.array(loose, np.int32)
 
@@ -137,7 +167,7 @@ class Front:
         ordered: dict[tuple[str, Kind], list[tuple[int, Operator, Value]]] = {}
         others = []
         for pid, predicate in predicates:
-            six = None if isinstance(predicate.operand, Reference) else as_six(self._domain(predicate), predicate)
+            six = None if is_about_event(predicate) else as_six(self._domain(predicate), predicate)
             if six is None:
                 others.append((pid, predicate))
             else:
@@ -160,7 +190,7 @@ class Front:
             raise
 
     def _insert_other(self, pid: int, predicate: Predicate) -> None:
-        if isinstance(predicate.operand, Reference):
+        if is_about_event(predicate):
             self._references[pid] = predicate
         elif predicate.operator is _O.MISSING:
             self._missing[predicate.attribute] = pid
@@ -169,7 +199,7 @@ class Front:
 
     def delete(self, predicates: Iterable[tuple[int, Predicate]]) -> None:
         for pid, predicate in predicates:
-            if isinstance(predicate.operand, Reference):
+            if is_about_event(predicate):
                 del self._references[pid]
             elif predicate.operator is _O.MISSING:
                 del self._missing[predicate.attribute]
@@ -215,7 +245,9 @@ class Front:
     def evaluated(self) -> int:
         """Predicates looked at by all searches so far."""
         indexes = sum(index.visited for one in self._attributes.values() for index in one.indexes.values())
-        postings = [p for one in self._attributes.values() for p in (one.contains, *one.postings.values())]
+        postings = [
+            p for one in self._attributes.values() for p in (one.contains, one.lacks.postings, *one.postings.values())
+        ]
         return self._tried + indexes + sum(one.looked_up for one in postings)
 
     def bytes_used(self) -> int:

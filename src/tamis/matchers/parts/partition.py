@@ -143,6 +143,8 @@ def bindings(event: Event, names: Mapping[str, object]) -> Iterator[dict[str, Va
 
 def as_interval(schema: Schema, predicate: Predicate) -> Region | None:
     """What the predicate asks of the one bound value, as an interval of a column or all but one; else None."""
+    if predicate.operator not in COMPARISONS:
+        return None
     domain = schema.domain(predicate.attribute)
     assert domain is not None
-    return one_interval(domain, predicate) if predicate.operator in COMPARISONS else None
+    return one_interval(domain, predicate)

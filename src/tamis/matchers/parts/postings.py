@@ -6,8 +6,9 @@ under is named. One `Postings` serves one attribute and one kind.
 
     a in ('x', 'y')      posted under = x, = y        'x' names = x
     a starts with 'ab'   posted under ^ ab            'abc' names ^ a, ^ ab, ^ abc
-    a ends with 'bc'     posted under bc $            'abc' names c $, bc $, abc $
     a <= 'table'         posted under <= table        'dining table' names <= dining table, <= table, <= dining room
+
+What stands in a text otherwise, at its end, anywhere, or in whatever case, is the matter of `text_tests.py`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from typing import assert_never
 
+from tamis.matchers.parts.text_tests import TextTests
 from tamis.model import COMPLEMENT, OPERATORS, Domain, Finite, Kind, Operator, Predicate, Value
 from tamis.model.operators import Needs, Shape
+from tamis.model.regions import has_truth
 
 __all__ = ["Postings"]
 
@@ -60,14 +63,25 @@ class Postings:
         self._domain = domain
         self._positive: dict[Operator, _Family] = {}
         self._negative: dict[Operator, _Family] = {}
-        self.looked_up = 0
+        self._texts = TextTests()
+        self._looked_up = 0
+
+    @property
+    def looked_up(self) -> int:
+        return self._looked_up + self._texts.looked_up
 
     def insert(self, pid: int, predicate: Predicate) -> None:
+        if has_truth(predicate):
+            self._texts.insert(pid, predicate)
+            return
         operator, negated, constants = _posting(predicate)
         table = self._negative if negated else self._positive
         table.setdefault(operator, _Family()).post(pid, constants)
 
     def delete(self, pid: int, predicate: Predicate) -> None:
+        if has_truth(predicate):
+            self._texts.delete(pid, predicate)
+            return
         operator, negated, constants = _posting(predicate)
         table = self._negative if negated else self._positive
         table[operator].drop(pid, constants)
@@ -76,6 +90,8 @@ class Postings:
 
     def search(self, value: Value) -> Iterator[int]:
         """Predicates that hold for the value, each once."""
+        if self._texts and value.kind is Kind.STRING:
+            yield from self._texts.search(value)
         for operator, family in self._positive.items():
             yield from self._named(operator, family, value)
         for operator, family in self._negative.items():
@@ -86,7 +102,7 @@ class Postings:
 
     def _named(self, operator: Operator, family: _Family, value: Value) -> Iterator[int]:
         for constant in self._names(operator, family, value):
-            self.looked_up += 1
+            self._looked_up += 1
             yield from family.by_constant.get(constant, ())
 
     def _names(self, operator: Operator, family: _Family, value: Value) -> Iterator[Value]:
@@ -98,14 +114,11 @@ class Postings:
             case Shape.PREFIX:
                 text = str(value.data)
                 yield from (Value(Kind.STRING, text[:n]) for n in family.lengths if n <= len(text))
-            case Shape.SUFFIX:
-                text = str(value.data)
-                yield from (Value(Kind.STRING, text[len(text) - n :]) for n in family.lengths if n <= len(text))
             case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
                 if isinstance(self._domain, Finite):
                     yield from self._related(operator, family, self._domain, value)
-            case Shape.PRESENCE:
-                raise AssertionError("presence is not posted")
+            case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.PRESENCE:
+                raise AssertionError(f"{operator.value!r} is not posted")
             case never:
                 assert_never(never)
 

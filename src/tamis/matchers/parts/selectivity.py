@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from tamis.matchers.naive import conjunction_holds
-from tamis.model import COMPARISONS, OPERATORS, Event, Operator, Predicate, Reference, Schema, Value, compare
+from tamis.model import COMPARISONS, OPERATORS, Event, Operator, Predicate, Schema, Value, compare
 from tamis.model.operators import Shape
+from tamis.model.predicates import is_about_event
 
 __all__ = ["Selectivity"]
 
@@ -31,10 +32,12 @@ def _guess(operator: Operator) -> float:
     match row.shape:
         case Shape.POINTS:
             return 0.9 if row.negated else 0.01 if operator is Operator.EQ else 0.05
-        case Shape.PREFIX | Shape.SUFFIX:
+        case Shape.PREFIX | Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN:
             return 0.9 if row.negated else 0.1
         case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
             return 0.5
+        case Shape.COUNT:
+            return 0.3
         case Shape.PRESENCE:
             return 0.3 if row.negated else 0.95
         case never:
@@ -71,15 +74,14 @@ class Selectivity:
         """The share of events expected to satisfy the predicate."""
         guess = _guess(predicate.operator)
         kept = list(self._values.get(predicate.attribute, ()))
-        if len(kept) < _FEW or predicate.operator is Operator.MISSING or isinstance(predicate.operand, Reference):
+        if len(kept) < _FEW or predicate.operator is Operator.MISSING or is_about_event(predicate):
             return guess
         held = sum(self._holds(predicate, values) for values in kept)
         return (held + guess) / (len(kept) + 1) * self._having[predicate.attribute] / self._observed
 
     def _holds(self, predicate: Predicate, values: tuple[Value, ...]) -> bool:
-        operand = predicate.operand
-        if predicate.operator not in COMPARISONS or operand is None or isinstance(operand, Reference):
+        if predicate.operator not in COMPARISONS:
             return conjunction_holds(self._schema, (predicate,), Event({predicate.attribute: values}))
         domain = self._schema.domain(predicate.attribute)
         assert domain is not None
-        return any(compare(domain, predicate.operator, value, operand) for value in values)
+        return any(compare(domain, predicate.operator, value, predicate.constants) for value in values)

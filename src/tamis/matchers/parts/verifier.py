@@ -27,6 +27,7 @@ from tamis.matchers.parts.front import Front
 from tamis.matchers.parts.labels import HIGHEST, LOWEST, LabelColumn
 from tamis.matchers.parts.sorted_clusters import SortedClusters
 from tamis.model import Event, Kind, Predicate, Schema
+from tamis.model.predicates import is_about_event
 from tamis.model.regions import Region, one_interval, span
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class Verifier:
 
     def _region(self, predicate: Predicate) -> Region | None:
         """The predicate's one interval, which it admits or (negated) does not; None if it must be told."""
+        if is_about_event(predicate):
+            return None
         domain = self._schema.domain(predicate.attribute)
         assert domain is not None
         return one_interval(domain, predicate)

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tamis.batches.batch import Batch
 from tamis.kernels.segments.blocks import Events
 from tamis.model import Schema
+from tamis.segments.ask.counting import count_members
 from tamis.segments.ask.linking import encode_links, one_each
 from tamis.segments.ask.telling import tell
 from tamis.segments.compile.coding import Columns
@@ -39,6 +40,10 @@ def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events
         for column in np.unique(told.columns).tolist():
             chosen = told.columns == column
             lists.scatter(codes[:, column], told.rows[chosen], told.codes[chosen])
+    if columns.counted is not None:
+        rows, counted = count_members(columns.counted, batch, schema)
+        if len(rows):
+            lists.scatter(codes[:, columns.counted.column], rows, counted)
     return Events(codes, *lists.arrays()), doubtful
 
 

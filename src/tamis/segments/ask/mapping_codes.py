@@ -188,8 +188,10 @@ class MappingCodes:
             walk.names.append(several)
         if target.linked:
             walk.raws[target.name] = found
-        if target.teller is not None and isinstance(found, str):
-            _tell(walk, target.teller.told(Value(Kind.STRING, str.__str__(found))))
+        if target.teller is not None:
+            text = isinstance(found, str)  # in a domain where it is text, or `reader` would not have let it pass
+            told = target.teller.told(Value(Kind.STRING, str.__str__(found))) if text else target.teller.told_of_no_text
+            _tell(walk, told)
 
     def _add_many(self, walk: _Walk, target: _Target, key: str, found: Iterable[Any]) -> None:
         values = [one for one in found if one is not None]

@@ -88,6 +88,7 @@ class SingleMatcher:
         self._width = max(columns.count, 1)
         self._partners = columns.partners
         self._tellers = columns.tellers
+        self._counts = columns.counted is not None
         nothing = np.zeros(self._width, np.int32)
         nothing[columns.keyed : columns.count] = FALSE
         self._nothing = nothing.data
@@ -110,6 +111,8 @@ class SingleMatcher:
 
     def read(self, segment: Segment, raw: dict[str, Any]) -> _Desk:
         """A mapping of plain values goes to the desk as codes; `NotPlain` if it must be read as an event first."""
+        if self._counts:
+            raise NotPlain
         desk = self.desk(segment)
         desk.codes[:] = self._nothing
         lists = self._mappings.read(raw, desk.codes)
@@ -118,8 +121,9 @@ class SingleMatcher:
         return desk
 
     def takes(self, event: Event) -> bool:
-        """Whether no attribute that the segment looks at has several values, and no column several truths that hold."""
-        if any(len(values) > 1 and name in self._looked_at for name, values in event.values.items()):
+        """Whether no attribute that the segment looks at has several values, no column several truths that hold, and
+        nothing is to be counted."""
+        if self._counts or any(len(values) > 1 and name in self._looked_at for name, values in event.values.items()):
             return False
         told = self._told(event)
         return len({column for column, _ in told}) == len(told)

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch, Part
-from tamis.model import Kind, Value
-from tamis.segments.compile.truths import Teller
+from tamis.model import Kind
+from tamis.segments.compile.truths import FIRST_TRUTH, Teller
 
 __all__ = ["Told", "tell"]
 
@@ -42,11 +42,28 @@ def tell(teller: Teller, parts: list[Part]) -> Told:
     every, times = np.unique(np.concatenate([part.rows for part in parts]), return_counts=True)
     (texts,) = [part for part in parts if part.kind is Kind.STRING] or [Part(Kind.STRING, _NONE, _NO_TEXT)]
     encoded = pa.array(texts.values).dictionary_encode()
-    told = [teller.told(Value(Kind.STRING, text)) for text in encoded.dictionary.to_pylist()]
-    counts = np.array([len(one) for one in told], np.int64)
-    pairs = np.array([pair for one in told for pair in one], np.int64).reshape(-1, 2)
+    told = teller.told_many(encoded.dictionary)
+    order = np.argsort(told.texts, kind="stable")
+    counts = np.bincount(told.texts, minlength=len(encoded.dictionary))
     of = encoded.indices.to_numpy()
     lengths = counts[of]
     skipped = (np.cumsum(counts) - counts)[of] - (np.cumsum(lengths) - lengths)
-    columns, codes = pairs[np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))].T
-    return Told(np.repeat(texts.rows, lengths), columns, codes.astype(np.int32), every[times > 1])
+    at = order[np.repeat(skipped, lengths) + np.arange(int(lengths.sum()))]
+    found = Told(np.repeat(texts.rows, lengths), told.columns[at], told.codes[at], every[times > 1])
+    for column in teller.lacks:
+        found = _of_all(found, column, texts.rows, every)
+    return found
+
+
+def _of_all(told: Told, column: int, texts: Ints, every: Ints) -> Told:
+    """A column's member holds for an event only if it does for all of its texts; other values do no harm."""
+    mine = told.columns == column
+    events = int(every.max(initial=-1)) + 1
+    left = np.bincount(texts, minlength=events) == np.bincount(told.rows[mine], minlength=events)
+    rows = every[left[every]]
+    return Told(
+        np.concatenate([told.rows[~mine], rows]),
+        np.concatenate([told.columns[~mine], np.full(len(rows), column)]),
+        np.concatenate([told.codes[~mine], np.full(len(rows), FIRST_TRUTH, np.int32)]),
+        told.several,
+    )

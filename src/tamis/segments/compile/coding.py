@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +23,23 @@ from tamis.kernels.segments.conjunctions import (
 )
 from tamis.model import Finite, Integer, Kind, Operator, Reference, Schema
 from tamis.model.caching import cached_property
+from tamis.model.predicates import is_about_event
 from tamis.segments.compile.codes import AttributeCodes, Dictionary, code_range, dictionary_of
 from tamis.segments.compile.constraints import Piece
 from tamis.segments.compile.reading import Reading
 from tamis.segments.compile.truths import Role, Slot, Teller, TruthColumn, is_keyed
 
-__all__ = ["Coded", "Columns", "code_reading", "columns_of"]
+__all__ = ["Coded", "Columns", "Counted", "code_reading", "columns_of"]
 
 Longs = npt.NDArray[np.int64]
+
+
+class Counted(NamedTuple):
+    """A column of counts, and what is made of its members when they are first asked for."""
+
+    column: int
+    truth: TruthColumn
+    kept: list[object]
 
 
 @dataclass(frozen=True)
@@ -76,9 +86,15 @@ class Columns:
         """Attribute → who tells the truths about its values."""
         found: dict[str, list[tuple[int, TruthColumn]]] = {}
         for at, truth in enumerate(self.truths, len(self.attributes)):
-            if not isinstance(truth.slot.operand, Reference):
+            if not is_about_event(truth.members[0]):
                 found.setdefault(truth.slot.attribute, []).append((at, truth))
         return {name: Teller(truths) for name, truths in found.items()}
+
+    @cached_property
+    def counted(self) -> Counted | None:
+        """The column of `at least`, if there is one."""
+        columns = enumerate(self.truths, len(self.attributes))
+        return next((Counted(at, one, []) for at, one in columns if one.slot.operator is Operator.AT_LEAST), None)
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,8 @@ def columns_of(
     names = list(dict.fromkeys(slot.attribute for slot in slots if slot.role != Role.TRUTH))
     attributes = {name: _attribute_codes(name, pieces_of, schema) for name, pieces_of in _by_attribute(names, pieces)}
     column = {name: at for at, name in enumerate(names)}
-    ordered = sorted(truths.values(), key=lambda truth: not is_keyed(truth.slot))
+    asked = {slot._replace(nth=0) for slot in slots}
+    ordered = sorted((truths[slot] for slot in truths if slot in asked), key=lambda truth: not is_keyed(truth.slot))
     truth_column = {truth.slot: at for at, truth in enumerate(ordered, len(names))}
     places = [
         truth_column[slot._replace(nth=0)] if slot.role == Role.TRUTH else column[slot.attribute] for slot in slots
@@ -142,7 +159,8 @@ def _attribute_codes(name: str, pieces: list[Piece], schema: Schema) -> Attribut
 
 def code_reading(reading: Reading, schema: Schema) -> Coded:
     """The distinct conjunctions of a reading, in codes; its pieces are used up."""
-    pieces = list(reading.pieces.drain())
+    # What only conjunctions ask that never hold is no column: of an open schema it would be read, and refused.
+    pieces = [piece for piece in reading.pieces.drain() if not reading.dead[piece.conjunctions].all()]
     columns, slots = columns_of(pieces, reading.pieces.truths(), schema)
     pieces.sort(key=lambda piece: slots[piece.slot])
     intervals, numbers = _sorted_intervals(pieces, slots, columns, reading.dead)

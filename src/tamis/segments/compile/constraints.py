@@ -25,7 +25,7 @@ from tamis.batches.batch import Column
 from tamis.model import Conjunction, Domain, Finite, Kind, Operator, Predicate, Schema
 from tamis.model.regions import ALL, Cut, Interval, has_truth, meet_all, point, region
 from tamis.segments.compile.finite_codes import FiniteCodes
-from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, truth_slot
+from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, members_of, truth_slot
 
 __all__ = ["Bound", "Piece", "PieceKind", "Pieces", "same_for_all", "take"]
 
@@ -116,8 +116,9 @@ class Pieces:
         told: Counter[Slot] = Counter()
         for predicate in conjunction:
             if has_truth(predicate):
-                column, code = self.truth(predicate)
-                yield column._replace(nth=told[column]), PieceKind.CODES, point(code)
+                for member in members_of(predicate):
+                    column, code = self.truth(member)
+                    yield column._replace(nth=told[column]), PieceKind.CODES, point(code)
                 told[column] += 1
             elif predicate.operator is _O.CONTAINS:
                 contained[predicate.attribute] += 1

@@ -16,7 +16,7 @@ from tamis.kernels.segments.finding import Parts
 from tamis.kernels.segments.points import MOST_POINTS, file_keys, leave_rest
 from tamis.kernels.segments.rows import Places
 from tamis.language import print_predicate
-from tamis.model import Reference, Schema
+from tamis.model import COMPARISONS, Reference, Schema
 from tamis.segments.compile.coding import Coded, Columns, code_reading, take
 from tamis.segments.compile.homes import COMMON, Access, Homes, choose_homes, slots_of
 from tamis.segments.compile.reading import Reading
@@ -100,7 +100,7 @@ def _describe(columns: Columns, homes: Homes) -> list[Home]:
 def _title(truth: TruthColumn) -> str:
     """As it would be written; of many members, what they have in common."""
     if is_keyed(truth.slot):
-        return f"{truth.slot.attribute} {truth.members[0].operator.value} …"
+        return f"{truth.slot.attribute} {truth.members[0].operator.value} …".lstrip()
     return print_predicate(truth.members[0])
 
 
@@ -126,7 +126,7 @@ def _bound_names(slots: tuple[Slot, ...]) -> tuple[Longs, Longs, int]:
     numbers: dict[str, int] = {}
     found = np.full((2, len(slots)), -1, np.int64)
     for at, slot in enumerate(slots):
-        if slot.role in (Role.BOUND, Role.TRUTH):
+        if slot.role == Role.BOUND or (slot.role == Role.TRUTH and slot.operator in COMPARISONS):
             found[0, at] = numbers.setdefault(slot.attribute, len(numbers))
         if isinstance(slot.operand, Reference):
             found[1, at] = numbers.setdefault(slot.operand.attribute, len(numbers))

@@ -18,7 +18,7 @@ from tamis.errors import LanguageError, LimitError
 from tamis.kernels.segments import pairing
 from tamis.kernels.segments.expanding import MOST_CONJUNCTIONS, Plans
 from tamis.kernels.segments.lexing import MARKS
-from tamis.language.grammar import Operand, Test, parse_syntax
+from tamis.language.grammar import AtLeast, Group, Not, Operand, Syntax, Test, parse_syntax
 from tamis.language.normal import disjuncts, simplify
 from tamis.language.resolve import Resolver
 from tamis.model import (
@@ -150,7 +150,10 @@ class Planner:
         try:
             if len(self.names) > _MOST_NAMES:
                 raise _Left
-            found = disjuncts(parse_syntax(text), resolver)
+            tree = parse_syntax(text)
+            if _counts(tree):
+                raise _Left
+            found = disjuncts(tree, resolver)
             if resolver.used != set(holes) or len(found) > MOST_CONJUNCTIONS:
                 raise _Left
             return [[atom for predicate in one for atom in self._atom(predicate)] for one in found]
@@ -193,6 +196,8 @@ class _HoleResolver(Resolver):
         self.used: set[int] = set()
 
     def predicate(self, test: Test) -> Predicate:
+        if test.folding is not None or test.operator not in _CODES:
+            raise _Left
         hole = self.holes.get(test.operands[0].column) if test.operands else None
         if hole is None:
             return super().predicate(test)
@@ -207,6 +212,19 @@ class _HoleResolver(Resolver):
         self.used.add(hole.column)
         operand: Any = hole
         return Predicate(test.attribute, test.operator, operand)
+
+
+def _counts(tree: Syntax) -> bool:
+    """Whether it has an `at least`, whose members are in a normal form of their own."""
+    match tree:
+        case AtLeast():
+            return True
+        case Not():
+            return _counts(tree.part)
+        case Group():
+            return any(map(_counts, tree.parts))
+        case Test():
+            return False
 
 
 def _readable(domain: Domain, operator: Operator, mark: str, operand: Operand) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import xxhash
 
 from tamis.errors import SchemaError, SegmentError
+from tamis.language.door import LANGUAGE_VERSION
 from tamis.model import Schema
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.keep.log import Generation
@@ -56,6 +57,9 @@ def read_current(folder: Path) -> Current:
         found: dict[str, Any] = json.loads(read_file(path))
         if found["format"] != _FORMAT:
             raise _of_another(found["format"], path)
+        if found.get("language", 1) > LANGUAGE_VERSION:
+            reason = f"expected version {LANGUAGE_VERSION} of the language at most, found {found['language']}"
+            raise SegmentError(f"{reason}; a newer Tamis may have written it", str(path))
         if found.pop("sum") != _sum_of(found):
             raise SegmentError("the checksum does not fit: the file is damaged", str(path))
         known = found.get("statistics")
@@ -84,6 +88,7 @@ def write_current(folder: Path, current: Current) -> None:
     """Make this the list that counts: atomically, and on disk."""
     found = {
         "format": _FORMAT,
+        "language": LANGUAGE_VERSION,
         "number": current.number,
         "key": current.generation.key,
         "mode": current.mode,

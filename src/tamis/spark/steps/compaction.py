@@ -65,7 +65,7 @@ def compact(path: IndexPath) -> Commit:
     spark = SparkSession.active()
     numbers = spark.createDataFrame([(number,) for number in worn], "number int").repartition(len(worn))
     texts = numbers.mapInArrow(ReadTexts(root_of(path), before), f"{ID} {before.id_type}, {EXPRESSION} string")
-    built = write_segments(texts, path, before)
+    built = write_segments(texts, path, before, new=False)
     lost = sum(_living(before.segments[number]) for number in worn) - sum(row.subscriptions for row in built)
     if lost:
         raise SegmentError(f"{lost} subscriptions were lost in compaction; nothing was committed", path)

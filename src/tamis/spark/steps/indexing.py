@@ -122,8 +122,8 @@ def subscriptions_of(frame: DataFrame) -> DataFrame:
     return frame.select(F.col(ID).cast("bigint" if whole else "string"), EXPRESSION)
 
 
-def write_segments(subscriptions: DataFrame, path: str, manifest: Manifest) -> list[Row]:
-    """Write the segments, in parallel: one row of `BUILT` for each."""
+def write_segments(subscriptions: DataFrame, path: str, manifest: Manifest, *, new: bool = True) -> list[Row]:
+    """Write the segments, in parallel: one row of `BUILT` for each. Texts are `new`, or the index had them already."""
     for folder in FOLDERS:
         storage(path).make(folder, manifest.mode)
     keyed = with_key(subscriptions, manifest.schema)
@@ -137,7 +137,7 @@ def write_segments(subscriptions: DataFrame, path: str, manifest: Manifest) -> l
             keyed = keyed.join(copies.filter(F.col(COPIES) > 1), ID, "left")
         else:
             keyed = keyed.withColumn(COPIES, F.lit(None).cast("bigint"))
-        work = Build(root_of(path, manifest.mode), manifest.schema, manifest.known)
+        work = Build(root_of(path, manifest.mode), manifest.schema, manifest.known, new)
         return _spread(keyed, total, round(total * share)).mapInArrow(work, BUILT).collect()
 
 

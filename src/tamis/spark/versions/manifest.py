@@ -22,6 +22,7 @@ from typing import Any
 import xxhash
 
 from tamis.errors import OptionError, SchemaError, SegmentError, WriteConflict
+from tamis.language.door import LANGUAGE_VERSION
 from tamis.model import Schema
 from tamis.model.caching import cached_property
 from tamis.segments.compile.statistics import Statistics
@@ -192,7 +193,12 @@ _HEADER_BYTES = len(_header(b""))
 def _encode(manifest: Manifest) -> bytes:
     segments = [asdict(one) | {"keys": base64.b64encode(one.keys).decode()} for one in manifest.segments]
     document = {one.name: getattr(manifest, one.name) for one in fields(manifest)}
-    document |= {"format": _FORMAT, "schema": manifest.schema.dumps(), "segments": segments}
+    document |= {
+        "format": _FORMAT,
+        "language": LANGUAGE_VERSION,
+        "schema": manifest.schema.dumps(),
+        "segments": segments,
+    }
     return json.dumps(document, indent=1).encode()
 
 
@@ -206,6 +212,10 @@ def _decode(body: bytes, path: str) -> Manifest:
     if found != _FORMAT:
         message = f"expected a manifest of format {_FORMAT}, found {found}: another Tamis wrote it; build it anew"
         raise SegmentError(message, path)
+    language = document.pop("language", 1)
+    if language > LANGUAGE_VERSION:
+        message = f"expected subscriptions in version {LANGUAGE_VERSION} of the language at most, found {language}"
+        raise SegmentError(f"{message}: a newer Tamis wrote it", path)
     try:
         entries = [Entry(**(one | {"keys": base64.b64decode(one["keys"])})) for one in document["segments"]]
         schema = Schema.loads(document["schema"])

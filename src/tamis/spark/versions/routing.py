@@ -44,7 +44,11 @@ _MOST = 10**18
 # Anchored at the start and token by token, so that quotes pair up: comparisons are stepped over, the first equality
 # counts. What follows it must be `and` or the end. A doubled quote, a bare word (it may be an attribute), a
 # parenthesis or a `not` before the equality ends the attempt.
-_WORDS = sorted(operator.value for operator, row in OPERATORS.items() if not row.negated or operator is Operator.NE)
+_WORDS = sorted(
+    operator.value
+    for operator, row in OPERATORS.items()
+    if not row.folded and (not row.negated or operator is Operator.NE)
+)
 _SYMBOLS = "|".join(word for word in reversed(_WORDS) if not word[0].isalpha() and word != Operator.EQ)
 _FIRST_WORDS = "|".join(dict.fromkeys(word.split()[0] for word in _WORDS if word[0].isalpha() and word[:3] != "is "))
 _SKIPPED = rf"[A-Za-z_][\w.]*\s*(?:{_SYMBOLS})\s*(?:'[^']*'|@?[\w.+-]+)\s+and\s+"
@@ -53,7 +57,7 @@ _EQUALITY = (
     r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
 )
 _PRESENCE = rf"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:{_SYMBOLS})|\s+(?:between|{_FIRST_WORDS})\s)"
-_ALTERNATIVE = r"(?i)\bor\b"
+_ALTERNATIVE = r"(?i)\bor\b|\|\|"
 
 
 def with_key(subscriptions: DataFrame, schema: Schema) -> DataFrame:
@@ -68,7 +72,8 @@ def with_key(subscriptions: DataFrame, schema: Schema) -> DataFrame:
     numbers = _named(attribute, schema, (Integer, Number, Untyped))
     present = F.regexp_extract(expression, _PRESENCE, 1)
     # `or` is searched for only in texts that have the two letters; texts with our separator are left alone.
-    alternative = F.lower(expression).contains("or") & expression.rlike(_ALTERNATIVE)
+    written = F.lower(expression).contains("or") | expression.contains("||")
+    alternative = written & expression.rlike(_ALTERNATIVE)
     key = (
         F.when(expression.isNull() | expression.contains(_SEPARATOR) | alternative, EVERY)
         .when((digits != "") & numbers, F.concat(attribute, F.lit(_NUMBER), digits.try_cast("bigint").cast("string")))

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tamis.errors import LanguageError, OptionError
+from tamis.errors import LanguageError, LimitError, OptionError
+from tamis.language.door import SUSPECT, check_new
 from tamis.model import Schema
 from tamis.segments.compile.statistics import Statistics
 from tamis.spark.columns import COLUMN, EXPRESSION, ID, REASON
@@ -74,6 +75,8 @@ class Build:
     root: Root
     schema: Schema
     statistics: Statistics | None = None
+    new: bool = True
+    """Whether texts come from subscribers; those that an index had already keep their reading."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[pa.RecordBatch] = []
@@ -88,6 +91,8 @@ class Build:
     def _segment(self, table: pa.Table) -> pa.RecordBatch:
         table = table.combine_chunks()
         rejected = [*_no_subscriptions(table)]
+        if self.new:
+            rejected += _refused(table, {one.row for one in rejected}, self.schema)
         kept = np.setdiff1d(np.arange(len(table)), [one.row for one in rejected])
         ids, texts = (table[name].combine_chunks().take(pa.array(kept)) for name in (ID, EXPRESSION))
         name = _new_name("segments", ".segment")
@@ -115,6 +120,17 @@ class Build:
         name = _new_name("rejected", ".parquet")
         _put_parquet(self.root, name, listed)
         return name
+
+
+def _refused(table: pa.Table, others: set[int], schema: Schema) -> Iterator[Rejected]:
+    """Rows that say what only stored subscriptions may."""
+    suspect = pc.match_substring_regex(table[EXPRESSION], SUSPECT.pattern, ignore_case=True)
+    for row in np.flatnonzero(suspect.fill_null(False).to_numpy()).tolist():
+        if row not in others:
+            try:
+                check_new(table[EXPRESSION][row].as_py(), schema)
+            except (LanguageError, LimitError) as error:
+                yield Rejected(row, error)
 
 
 def _no_subscriptions(table: pa.Table) -> Iterator[Rejected]:
