@@ -204,7 +204,7 @@ def _column(raw: Raw) -> pa.Array:
 def _in_spark(column: pa.Array) -> Batch:
     from tamis.spark.workers.event_reading import read_batch as read_column
 
-    return read_column(column, pa.array([1]), OPEN)
+    return read_column(column, pa.array([1]), OPEN).batch
 
 
 def doors() -> dict[str, Door]:
