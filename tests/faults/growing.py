@@ -204,7 +204,7 @@ def _column(raw: Raw) -> pa.Array:
 def _in_spark(column: pa.Array) -> Batch:
     from tamis.spark.workers.event_reading import read_batch as read_column
 
-    return read_column(column, pa.array([1]), OPEN)
+    return read_column(column, pa.array([1]), OPEN).batch
 
 
 def doors() -> dict[str, Door]:
@@ -225,9 +225,9 @@ def doors() -> dict[str, Door]:
         "JSON in bytes": Door(lambda text: adaptive.match_json(text.encode()), _line),
         "JSON in bytes, closed schema": Door(lambda text: strict.match_json(text.encode()), _line),
         "Arrow": Door(lambda one: adaptive.match_many([one] if isinstance(one, dict) else one), _table),
-        "JSON lines": Door(lambda text: ask(read_batch((one for _, one in read_lines(text)), OPEN)), _line),
-        "JSON in Spark": Door(lambda column: ask(_in_spark(column)), lambda raw: pa.array([_line(raw)])),
-        "structs in Spark": Door(lambda column: ask(_in_spark(column)), _column),
+        "JSON lines": Door(lambda text: ask(lambda _: read_batch((one for _, one in read_lines(text)), OPEN)), _line),
+        "JSON in Spark": Door(lambda column: ask(lambda _: _in_spark(column)), lambda raw: pa.array([_line(raw)])),
+        "structs in Spark": Door(lambda column: ask(lambda _: _in_spark(column)), _column),
         "naive": Door(naive.match),
         "counting-lists": Door(counting.match),
         "fair-predicate": Door(fair.match),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tamis import Engine, LimitError
+from tamis import Engine, LimitError, Schema
 from tamis.workloads.light import Light
 from tamis.workloads.topss import TOPSS
 

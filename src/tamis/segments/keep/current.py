@@ -64,7 +64,7 @@ def read_current(folder: Path) -> Current:
             raise SegmentError("the checksum does not fit: the file is damaged", str(path))
         known = found.get("statistics")
         return Current(
-            Generation(int(found["number"]), int(found["key"])),
+            Generation(_long(found["number"]), _long(found["key"])),
             Schema.loads(found["schema"]),
             [Listed(*one) for one in found["segments"]],
             Statistics.from_json(known) if known is not None else None,
@@ -74,6 +74,13 @@ def read_current(folder: Path) -> Current:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {why(error)}", str(path)) from None
     except (ArithmeticError, AttributeError, KeyError, RecursionError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
+
+
+def _long(found: Any) -> int:
+    """As a log writes it."""
+    if not 0 <= int(found) < 1 << 63:
+        raise ValueError("a number is too large, or below zero")
+    return int(found)
 
 
 def _of_another(found: object, path: Path) -> SegmentError:
