@@ -96,7 +96,7 @@ def test_the_pointer_finds_its_place_in_a_long_expression(capsys: Capture) -> No
         ("null", "expected an event as a JSON object"),
         ('{"price": NaN}', "attribute 'price': expected a finite number"),
         ('{"price": 1e999}', "attribute 'price': expected a finite number"),
-        ('{"price": ' + "9" * 5000 + "}", "expected an event as JSON: "),
+        ('{"price": ' + "9" * 5000 + "}", "attribute 'price': expected a number of at most 4,000 digits"),
         ('{"price": [[1]]}', "attribute 'price': expected "),
         ('{"price": "\\ud800"}', "attribute 'price': expected text"),
         ("[" * 100_000, "expected an event as JSON, found brackets nested too deep"),

@@ -23,7 +23,7 @@ def test_altered_arrow_is_refused_or_answered(kind: str) -> None:
 
     assert wrong(found) == []
     assert found["refused"] > 0.1 * KINDS[kind]
-    assert found["answered"] > 0.04 * KINDS[kind]
+    assert found["answered"] >= 0.04 * KINDS[kind]
 
 
 @pytest.mark.long

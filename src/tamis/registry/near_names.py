@@ -13,6 +13,8 @@ __all__ = ["NearNames"]
 
 _SHORTEST = 3
 """Shorter names are near to everything."""
+_LONGEST = 64
+"""Longer ones are filed under themselves alone: under each letter left out, their length would be squared."""
 _MOST = 10_000
 """Names kept: whoever has more has no hand-written ones."""
 _WORD = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[^\W\d][\w.]*""")
@@ -59,7 +61,7 @@ class NearNames:
 def _keys(name: str) -> list[str]:
     """What two names have in common that differ by case, or by a letter that is another, or is there and is not."""
     lower = name.lower()
-    if len(lower) < _SHORTEST:
+    if not _SHORTEST <= len(lower) <= _LONGEST:
         return [lower]
     gone = [lower[:at] + lower[at + 1 :] for at in range(len(lower))]
     other = [f"{lower[:at]}\0{lower[at + 1 :]}" for at in range(len(lower))]

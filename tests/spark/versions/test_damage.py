@@ -16,14 +16,14 @@ from tamis.model import Schema
 from tamis.spark import vacuum
 from tamis.spark.columns import EXPRESSION, ID
 from tamis.spark.versions.manifest import Entry, Manifest, commit, latest, manifest_path, read_manifest
-from tamis.spark.versions.routing import EVERY, KEY
+from tamis.spark.versions.routing import EVERY, KEY, KEYS_BYTES
 from tamis.spark.versions.storage import Root, storage
 from tamis.spark.workers import segment_store
 from tamis.spark.workers.building import COPIES, Build, Mark, WriteIds, open_entries
 
 SEED = 20240531
 OPEN = Schema(open=True)
-ENTRY = Entry("segments/one.segment", 2, 10, "00", b"\x01\x02", "removed/one.npy", 1, "11")
+ENTRY = Entry("segments/one.segment", 2, 10, "00", bytes(KEYS_BYTES), "removed/one.npy", 1, "11")
 
 
 @pytest.fixture
