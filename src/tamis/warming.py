@@ -97,7 +97,9 @@ def _steps(folder: Path) -> list[Callable[[], object]]:
         for as_text in (True, False):
             engine: list[Engine] = []
             path = folder / f"{name} {as_text}"
-            steps += _on(engine, schema, texts, path, as_text)
+            # Who counts is asked in batches; without, a single event has a road of its own.
+            chosen = texts if as_text else tuple(text for text in texts if "at least" not in text)
+            steps += _on(engine, schema, chosen, path, as_text)
     return steps
 
 

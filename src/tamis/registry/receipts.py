@@ -8,7 +8,6 @@ from typing import NamedTuple
 from tamis.batches.refusals import Refusals
 from tamis.errors import LanguageError, LimitError
 from tamis.language import parse, print_predicate
-from tamis.matchers.parts.text_tests import as_test, literals
 from tamis.model import OPERATORS, Conjunction, Predicate, Reference, Schema, SubscriptionId, Threshold
 from tamis.model.operators import Shape
 from tamis.model.values import show_raw
@@ -78,6 +77,8 @@ def _how_far(predicate: Predicate) -> str | None:
     row = OPERATORS[predicate.operator]
     if isinstance(predicate.operand, Reference) or row.shape is not Shape.PATTERN:
         return None
+    from tamis.matchers.parts.text_tests import as_test, literals  # and with it Numba
+
     test, _ = as_test(predicate)
     if not literals(test)[0]:
         return "it has no literal to be found by and is tried on every value"

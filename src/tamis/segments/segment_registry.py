@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+import tamis.batches.json_bytes
+import tamis.batches.mappings  # noqa: F401 - not in the midst of a call: a fork would leave the import's lock locked
 from tamis import forks
 from tamis.batches.batch import ReadBatch
 from tamis.errors import LanguageError, LimitError, OptionError, SegmentError, UnknownSubscription
