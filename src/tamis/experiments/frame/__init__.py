@@ -1,0 +1,1 @@
+"""What all experiments share: points and rows, results that can be resumed, tables, pictures, loads, clocks."""
