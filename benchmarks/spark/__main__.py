@@ -1,4 +1,4 @@
-"""Figures of the pipeline: python -m benchmarks.spark [lesub | w4 | light | build | memory | skipping] …
+"""Figures of the pipeline: python -m benchmarks.spark [lesub | w4 | light | build | memory | …]; --help lists them.
 
 Session start-up, reading the workload and opening segments the first time are not counted; what is counted runs to
 Spark's `noop` sink, which takes every row and keeps none. Sizes can be scaled down with --scale.
@@ -25,7 +25,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.spark.baselines import QUERIES, predicates, wide
+from benchmarks.spark.doors import compare_doors
 from benchmarks.spark.memory import measure
+from benchmarks.spark.streams import compare_streams
 from tamis import Engine
 from tamis import spark as ts
 from tamis.spark.versions.manifest import commit, read_manifest
@@ -219,7 +221,26 @@ def _blinded(path: str, other: str) -> None:
     commit(storage(other), other, replace(manifest, segments=entries))
 
 
-FIGURES = {"lesub": lesub, "w4": w4, "light": light, "build": build, "memory": memory, "skipping": skipping}
+def doors(spark: SparkSession, folder: Path, scale: float) -> None:
+    """100,000 subscriptions, 200,000 events as structs of several kinds and as JSON text, against flat structs."""
+    compare_doors(spark, folder, scale)
+
+
+def stream(spark: SparkSession, folder: Path, scale: float) -> None:
+    """100,000 subscriptions, micro-batches of 10,000 events: against the batch job, an empty batch, and plain Spark."""
+    compare_streams(spark, folder, scale)
+
+
+FIGURES = {
+    "lesub": lesub,
+    "w4": w4,
+    "light": light,
+    "build": build,
+    "memory": memory,
+    "skipping": skipping,
+    "doors": doors,
+    "stream": stream,
+}
 
 
 def main() -> int:

@@ -31,3 +31,6 @@ SUBSCRIPTION_ID = "subscription_id"
 SUBSCRIPTION_IDS = "subscription_ids"
 MATCH_COUNT = "match_count"
 VERSION = "index_version"
+
+ARRIVED = "_arrived"
+"""When an event of a stream arrived, where that is known: the time of its file, or of its message."""

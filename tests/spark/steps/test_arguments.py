@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tamis import OptionError
 from tamis import spark as ts
 from tamis.model import Schema
+from tamis.workloads.lesub import LeSub
 
 OPEN = Schema(open=True)
 WRONG: tuple[Any, ...] = (None, 3, 2.5, ["x"], {"a": 1}, object)
@@ -67,6 +69,46 @@ def test_what_is_no_schema_mapping_or_statistics_is_told(spark: SparkSession) ->
             ts.validate(frame, wrong)
         with pytest.raises(OptionError, match="mapping: expected a Mapping, found "):
             ts.integrate(frame, wrong)
+
+
+@pytest.mark.spark
+def test_what_is_no_option_is_told(spark: SparkSession, tmp_path: Path) -> None:
+    events: Any = spark.createDataFrame([(1, '{"price": 5}')], "event_id int, event string")
+    some: Any = spark.createDataFrame([("b", "price < 9")], "id string, expression string")
+    ts.index(some, OPEN, tmp_path)
+    workload: Any = LeSub()
+    for expected, call in _calls(spark, events, tmp_path, workload):
+        with pytest.raises(OptionError, match=expected):
+            call()
+
+
+def _calls(spark: Any, events: Any, path: Any, workload: Any) -> list[tuple[str, Callable[[], object]]]:
+    wrong: Any
+    listed: list[tuple[str, Callable[[], object]]] = []
+    for wrong in ("x", 1.0, True):
+        listed += [
+            ("version: expected the number of a version, found ", partial(ts.routes, events, path, version=wrong)),
+            ("version: expected the number", partial(ts.rejected_subscriptions, path, version=wrong)),
+            ("count: expected a number of rows from 0 on", partial(ts.generate_events, spark, workload, wrong)),
+            ("master: expected a str, found ", partial(ts.session, [wrong])),
+            ("memory: expected a str, found ", partial(ts.session, memory=[wrong])),
+            ("settings: expected a Mapping, found ", partial(ts.session, settings=[wrong])),
+        ]
+    for wrong in (1.0, True, ["x"]):  # a text names a column
+        listed.append(("version: expected the number of a version", partial(ts.match, events, path, version=wrong)))
+    for wrong in ("no", 1, None):
+        for name in ("explode", "validated", "unmatched"):
+            listed.append((f"{name}: expected True or False, found ", partial(ts.match, events, path, **{name: wrong})))
+        listed.append(("validated: expected True", partial(ts.count_matches, events, path, validated=wrong)))
+    for wrong in ("x", -1, float("nan"), None, True):
+        listed.append(("min_age_hours: expected a number of hours", partial(ts.vacuum, path, min_age_hours=wrong)))
+    return [
+        *listed,
+        ("no plan is called 3 ", partial(ts.match, events, path, plan=3)),
+        ("tally: expected a Tally, found 3", partial(ts.match, events, path, tally=3)),
+        ("workload: expected a Workload, found 'w4'", partial(ts.generate_subscriptions, spark, "w4", 3)),
+        ("spark: expected a SparkSession, found 3", partial(ts.generate_subscriptions, 3, workload, 3)),
+    ]
 
 
 def test_what_is_no_mapping_file_is_told() -> None:

@@ -63,7 +63,7 @@ def test_the_web_is_skewed() -> None:
 def test_unknown_workloads_and_parameters_are_told() -> None:
     with pytest.raises(OptionError, match=r"no workload is called 'lesup'; did you mean 'lesub'\? \(there are: w0, "):
         find_workload("lesup")
-    with pytest.raises(OptionError, match="workload 'lesub' takes p, found 'a'"):
+    with pytest.raises(OptionError, match="workload 'lesub' takes p, words, most, found 'a'"):
         find_workload("lesub", a=2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,16 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(SegmentError, match=f"expected a manifest of format 3, found {found}: .* build it anew"):
         read_manifest(place, path)
     assert read_manifest(place, path, 1) == written
+
+
+@pytest.mark.parametrize("language", ["2", None, {}, 1.5, True])
+def test_a_manifest_whose_language_is_no_number_is_refused(tmp_path: Path, language: object) -> None:
+    path, place = str(tmp_path), storage(str(tmp_path))
+    commit(place, path, Manifest(1, Schema(open=True), "bigint", ()))
+    (file,) = (tmp_path / "manifests").iterdir()
+    found = json.loads(file.read_bytes().partition(b"\n")[2]) | {"language": language}
+    body = json.dumps(found).encode()
+    file.write_bytes(manifest._header(body) + body)
+
+    with pytest.raises(SegmentError, match="expected the version of a language, a number, found"):
+        read_manifest(place, path)

@@ -16,9 +16,9 @@ from tamis.spark.columns import EVENT, EVENT_ID, EXPRESSION, ID
 from tamis.spark.versions.manifest import Entry, Manifest
 from tamis.spark.versions.routing import EVERY, KEY
 from tamis.spark.versions.storage import Root
-from tamis.spark.workers.answers import Checking, MatchEverywhere, MatchGroups, RouteToGroups
+from tamis.spark.workers.answers import MatchEverywhere, MatchGroups, RouteToGroups
 from tamis.spark.workers.building import COPIES, Build
-from tamis.spark.workers.event_reading import raw_events, read_batch
+from tamis.spark.workers.event_reading import Checking, raw_events, read_batch
 from tamis.spark.workers.judging import Judge
 from tamis.spark.workers.shapes import AnswerShape
 from tamis.workloads import auctions
@@ -134,7 +134,7 @@ def test_what_cannot_be_read_is_told_whatever_was_said_of_it(name: str, form: st
     ids = pa.array([7, 8, 9])
 
     with pytest.raises(EventError, match=r"^event 8: .*; match was told that it is validated$"):
-        read_batch(events, ids, SCHEMA, validated=True)
+        read_batch(events, ids, SCHEMA, Checking(validated=True))
     with pytest.raises(EventError, match=r"^event 8: .*; say on_error='skip' to go on without it$"):
         read_batch(events, ids, SCHEMA)
     assert [verdict is None for verdict in Judge(SCHEMA).judge(events).to_pylist()] == [True, False, True]
@@ -158,7 +158,7 @@ def test_a_column_of_a_wrong_type_is_told_too(column: pa.Array) -> None:
 
     for validated in (False, True):
         with pytest.raises(EventError, match="event a: "):
-            read_batch(events, pa.array(["a", "b"]), SCHEMA, validated=validated)
+            read_batch(events, pa.array(["a", "b"]), SCHEMA, Checking(validated=validated))
 
 
 def test_bytes_that_are_no_text_are_no_event() -> None:
@@ -179,7 +179,7 @@ def test_instants_are_what_they_are_in_whatever_zone_the_session_is(zone: str) -
     events = pa.array([{"at": first, "several": [last, 0, None]}], pa.struct([("at", of), ("several", pa.list_(of))]))
 
     for validated in (False, True):
-        batch = read_batch(events, pa.array([1]), schema, validated=validated).batch
+        batch = read_batch(events, pa.array([1]), schema, Checking(validated=validated)).batch
         found = {name: [int(one) for part in parts for one in part.values] for name, parts in batch.parts.items()}
         assert found == {"at": [first * 1000], "several": [last * 1000, 0]}
         assert {name: [int(one.data) for one in values] for name, values in batch.event(0).values.items()} == found

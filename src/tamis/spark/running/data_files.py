@@ -14,13 +14,25 @@ from tamis.spark.steps.integration import integrate
 from tamis.spark.steps.mapping import Mapping, Source
 from tamis.spark.versions.storage import is_local, storage
 
-__all__ = ["check_new", "read_events", "read_feed", "read_subscriptions", "write"]
+__all__ = [
+    "CSV_TYPES",
+    "check_new",
+    "check_there",
+    "events_of_lines",
+    "file_format",
+    "read_events",
+    "read_feed",
+    "read_subscriptions",
+    "typed",
+    "write",
+]
 
 _FORMATS = {"parquet": "parquet", "jsonl": "json", "json": "json", "ndjson": "json", "csv": "csv"}
-_TYPES: dict[type, str] = {Integer: "bigint", Number: "double", Boolean: "boolean"}
+CSV_TYPES: dict[type, str] = {Integer: "bigint", Number: "double", Boolean: "boolean"}
 
 
-def _format(path: str) -> str:
+def file_format(path: str) -> str:
+    """Spark's name for what the files are."""
     names = [name for name in storage(path).names() if not name.startswith(("_", "."))]
     endings = [name.removesuffix(".gz").rpartition(".")[2] for name in names]
     for ending in endings:
@@ -31,10 +43,12 @@ def _format(path: str) -> str:
 
 def read_feed(spark: SparkSession, path: str) -> DataFrame:
     """A publisher's file with its own columns. CSV has a header; its values are text until a mapping casts them."""
-    _check_there(path)
-    reader = spark.read.option("header", True) if _format(path) == "csv" else spark.read
+    check_there(path)
+    found = file_format(path)
+    # A quote within quotes is doubled, as everybody but Spark writes it.
+    reader = spark.read.option("header", True).option("escape", '"') if found == "csv" else spark.read
     with told():
-        return reader.load(path, format=_format(path))
+        return reader.load(path, format=found)
 
 
 def read_subscriptions(spark: SparkSession, path: str) -> DataFrame:
@@ -44,25 +58,33 @@ def read_subscriptions(spark: SparkSession, path: str) -> DataFrame:
 
 def read_events(spark: SparkSession, path: str, schema: Schema) -> DataFrame:
     """Events of the schema itself. JSON lines are read as they stand; CSV is cast to the schema's types."""
-    _check_there(path)
-    found = _format(path)
+    check_there(path)
+    found = file_format(path)
     if found == "json":
         with told():
-            lines = spark.read.text(path).filter(F.trim("value") != "").withColumnRenamed("value", EVENT)
-        named = F.get_json_object(EVENT, f"$.{EVENT_ID}")
-        return lines.select(F.coalesce(named, F.uuid()).alias(EVENT_ID), EVENT)
+            lines = events_of_lines(spark.read.text(path))
+        return lines.withColumn(EVENT_ID, F.coalesce(EVENT_ID, F.uuid()))
     feed = read_feed(spark, path)
-    return as_events(feed) if found == "parquet" else _typed(feed, schema)
+    return as_events(feed) if found == "parquet" else typed(feed, schema)
 
 
-def _typed(feed: DataFrame, schema: Schema) -> DataFrame:
-    types = {name: _TYPES.get(type(schema.domain(name))) for name in feed.columns if name != EVENT_ID}
+def events_of_lines(lines: DataFrame) -> DataFrame:
+    """Lines of JSON (`value`) as events, without those that are blank; the id is null where the event has none."""
+    named = F.get_json_object("value", f"$.{EVENT_ID}")
+    beside = [name for name in lines.columns if name != "value"]
+    return lines.filter(F.trim("value") != "").select(named.alias(EVENT_ID), F.col("value").alias(EVENT), *beside)
+
+
+def typed(feed: DataFrame, schema: Schema) -> DataFrame:
+    """Columns of text cast to the schema's types; what cannot be cast stands in `unread`."""
+    types = {name: CSV_TYPES.get(type(schema.domain(name))) for name in feed.columns if name != EVENT_ID}
     sources = {name: Source(column=name, type=kind) for name, kind in types.items()}
     return integrate(feed, Mapping(sources, event_id=EVENT_ID if EVENT_ID in feed.columns else None))
 
 
-def _check_there(path: str) -> None:
-    if not storage(path).exists():
+def check_there(path: str) -> None:
+    """An input must exist. Of what is not local, a session must run to know."""
+    if (is_local(path) or SparkSession.getActiveSession()) and not storage(path).exists():
         raise OptionError(f"{path}: no such file or folder")
 
 

@@ -22,7 +22,7 @@ from tamis.spark.versions.manifest import read_manifest
 from tamis.spark.versions.storage import join, storage
 from tamis.spark.workers.tally import Tally
 
-__all__ = ["MatchJob", "Matched", "new_folder"]
+__all__ = ["MatchJob", "Matched", "new_folder", "refused_events"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class MatchJob:
             examples = _examples(spark, join(out, "rejected"))
             refused = _count(spark, join(out, "rejected"))
         if self.on_error == "raise" and refused:
-            raise OptionError(f"{refused} events are refused; the first is {_shown(*examples[0])}")
+            raise refused_events(refused, examples[0])
         if self.on_error == "skip":
             storage(join(out, "rejected")).clear()
         with progress(spark, "matching", tally):
@@ -107,8 +107,10 @@ class MatchJob:
         )
 
 
-def _shown(id: str, rule: str | None, reason: str) -> str:
-    return f"{id}: {rule + ': ' if rule else ''}{reason}"
+def refused_events(count: int, first: tuple[str, str | None, str]) -> OptionError:
+    """What stops a job that is to stop."""
+    id, rule, reason = first
+    return OptionError(f"{count} events are refused; the first is {id}: {rule + ': ' if rule else ''}{reason}")
 
 
 def _count(spark: SparkSession, folder: str) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tamis.spark.running.java import java_home
+from tamis.spark.steps.arguments import check_type
 
 __all__ = ["LOCAL_SETTINGS", "QUICK_SETTINGS", "SETTINGS", "SparkSession", "session"]
 
@@ -35,6 +36,10 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Python workers are forks of a daemon that has our kernels loaded: they start sooner and share its memory.
     "spark.python.daemon.module": "tamis.spark.workers.daemon",
+    # State of streams (`deduplicate`, `throttle`) outside the heap; Spark's default keeps all of it in memory.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
     # No files of Hive's in the working folder.
     "spark.sql.catalogImplementation": "in-memory",
 }
@@ -66,6 +71,10 @@ def session(master: str = "local[*]", memory: str = "2g", settings: Mapping[str,
 
     `memory` is the driver's, and in local mode also the executor's. `settings` come last and win.
     """
+    check_type(master, str, "master")
+    check_type(memory, str, "memory")
+    if settings is not None:
+        check_type(settings, Mapping, "settings")
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers need what this Python has installed
     builder = SparkSession.builder.appName("tamis").master(master).config("spark.driver.memory", memory)

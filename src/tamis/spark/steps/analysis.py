@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
-from tamis.batches.arrow_columns import leaves
+from tamis.batches.arrow_columns import leaves, may_hold_records
 from tamis.errors import EventError, LimitError
 from tamis.model import Kind, Value, value_of
-from tamis.model.names import flatten_mapping
+from tamis.model.given import Given
 from tamis.model.values import ValueRefused
 from tamis.segments.compile.statistics import AttributeStatistics, Statistics
 from tamis.spark.columns import ATTRIBUTE, EVENT
@@ -85,7 +85,7 @@ def _count_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     for batch in batches:
         events = batch.column(0)
         counts: _Counts = Counter({("", _EVENTS, ""): len(events)})
-        if pa.types.is_struct(events.type) and not is_variant(events.type) and not _has_maps(events):
+        if pa.types.is_struct(events.type) and not is_variant(events.type) and not _has_others(events):
             for name, column in leaves(events):
                 _count_column(counts, name, column)
         else:
@@ -97,8 +97,9 @@ def _count_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
 
-def _has_maps(events: pa.StructArray) -> bool:
-    return any(pa.types.is_map(column.type) for _, column in leaves(events))
+def _has_others(events: pa.StructArray) -> bool:
+    """Whether there are maps or records: their names are found row by row."""
+    return any(pa.types.is_map(column.type) or may_hold_records(column.type) for _, column in leaves(events))
 
 
 def _count_column(counts: _Counts, name: str, column: pa.Array) -> None:
@@ -115,12 +116,13 @@ def _count_column(counts: _Counts, name: str, column: pa.Array) -> None:
 
 def _count_event(counts: _Counts, raw: Mapping[str, object]) -> None:
     try:
-        given = list(flatten_mapping(raw))
+        given = Given(raw)
     except (EventError, LimitError):  # no event, so nothing to learn from
         return
-    for name, found in given:
-        values = [one for one in (found if isinstance(found, list) else [found]) if one is not None]
-        counts[name, _PRESENT, ""] += bool(values)
+    for name in given.lists:
+        counts[name, _PRESENT, ""] += 1
+    for name, values in given.values.items():
+        counts[name, _PRESENT, ""] += 1
         for one in values:
             _count(counts, name, one, 1)
 

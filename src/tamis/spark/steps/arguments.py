@@ -12,7 +12,16 @@ from tamis.errors import OptionError
 from tamis.model import Schema
 from tamis.model.values import show_raw
 
-__all__ = ["IndexPath", "check_frame", "check_schema", "check_type", "names", "path_text"]
+__all__ = [
+    "IndexPath",
+    "check_count",
+    "check_frame",
+    "check_schema",
+    "check_truths",
+    "check_type",
+    "names",
+    "path_text",
+]
 
 IndexPath: TypeAlias = str | Path
 
@@ -41,6 +50,19 @@ def check_frame(frame: object, name: str) -> None:
 def check_schema(schema: object) -> None:
     if not isinstance(schema, Schema):
         raise OptionError(f"schema: expected a Schema, found {show_raw(schema)}; Schema.load reads one from a file")
+
+
+def check_truths(**given: object) -> None:
+    """Is each of these, by its name, True or False? A text would count as true whatever it says."""
+    for name, found in given.items():
+        if not isinstance(found, bool):
+            raise OptionError(f"{name}: expected True or False, found {show_raw(found)}")
+
+
+def check_count(found: object, name: str) -> None:
+    """Is it a number of rows?"""
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise OptionError(f"{name}: expected a number of rows from 0 on, found {show_raw(found)}")
 
 
 def check_type(found: object, kind: type, name: str) -> None:

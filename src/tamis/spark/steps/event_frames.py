@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
-from pyspark.sql.types import StringType, StructType, VariantType
+from pyspark.sql.types import ArrayType, AtomicType, StringType, StructField, StructType, VariantType
 
 from tamis.errors import OptionError
 from tamis.model import Schema
+from tamis.model.names import Used
 from tamis.model.values import show_raw
 from tamis.spark.columns import (
     EVENT,
@@ -101,15 +102,43 @@ def _listed(frame: DataFrame) -> str:
     return ", ".join(frame.columns) or "none"
 
 
-def readable(frame: DataFrame) -> Column:
-    """The event as a worker can read it. A VARIANT becomes JSON in the JVM, where that is quick.
+def readable(frame: DataFrame, used: Used | None = None) -> Column:
+    """The event as a worker can read it: of a struct what is `used`, where that is given; the rest is not sent.
+
+    A VARIANT becomes JSON in the JVM, where that is quick.
 
     There NaN and what is too large for a double, `1e400`, are written in quotes, as if they were text. So where those
     words come, the VARIANT goes with its JSON, for the worker to see which they are (`event_reading`).
     """
-    event = F.col(EVENT)
-    if not isinstance(frame.schema[EVENT].dataType, VariantType):
+    event, kind = F.col(EVENT), frame.schema[EVENT].dataType
+    if isinstance(kind, StructType):
+        return event if used is None else _only_used(event, kind, used)
+    if not isinstance(kind, VariantType):
         return event
     text = F.to_json(event)
     doubtful = text.contains('NaN"') | text.contains('Infinity"')
     return F.struct(text.alias(VARIANT_JSON), F.when(doubtful, event).alias(VARIANT))
+
+
+def _only_used(struct: Column, kind: StructType, used: Used, prefix: str = "") -> Column:
+    """A struct of the fields that are named, or within which one is; null where it is null."""
+    if len({field.name.lower() for field in kind}) < len(kind):  # Spark may not be able to tell them apart
+        return struct
+    fields = [_field(struct[field.name], field, used, prefix) for field in kind if _is_used(field, used, prefix)]
+    fields = fields or [F.lit(None).cast("void").alias("_")]
+    return F.when(struct.isNotNull(), F.struct(*fields))
+
+
+def _is_used(field: StructField, used: Used, prefix: str) -> bool:
+    name = prefix + field.name
+    return name in used.names or (name in used.inside and not isinstance(field.dataType, AtomicType))
+
+
+def _field(column: Column, field: StructField, used: Used, prefix: str) -> Column:
+    name, kind = prefix + field.name, field.dataType
+    if isinstance(kind, StructType) and name not in used.names:
+        column = _only_used(column, kind, used, f"{name}.")
+    if isinstance(kind, ArrayType) and isinstance(kind.elementType, StructType):
+        record = kind.elementType
+        column = F.transform(column, lambda one: _only_used(one, record, used, f"{name}."))
+    return column.alias(field.name)

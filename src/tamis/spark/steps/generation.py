@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from tamis.errors import OptionError
 from tamis.spark.columns import EVENT, EVENT_ID
+from tamis.spark.steps.arguments import check_count, check_type
 from tamis.workloads.slices import BLOCK_ROWS, Workload
 
 __all__ = ["generate_events", "generate_subscriptions"]
@@ -31,8 +31,9 @@ def generate_events(spark: SparkSession, workload: Workload, count: int, seed: i
 
 
 def _generate(spark: SparkSession, count: int, draw: partial[pa.Table]) -> DataFrame:
-    if count < 0:
-        raise OptionError(f"expected a number of rows from 0 on, found {count}")
+    check_type(spark, SparkSession, "spark")
+    check_type(draw.args[0], Workload, "workload")
+    check_count(count, "count")
     blocks = spark.range(-(-count // BLOCK_ROWS))
     ddl = from_arrow_schema(draw(block=0).schema)
     return blocks.mapInArrow(partial(_draw_blocks, draw), ddl)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType
@@ -21,7 +22,7 @@ from tamis.spark.steps.arguments import IndexPath, check_frame, check_schema, ch
 from tamis.spark.steps.event_frames import check_batch
 from tamis.spark.versions.manifest import FOLDER, Entry, Manifest, commit, latest, read_manifest
 from tamis.spark.versions.routing import KEY, selective, with_key
-from tamis.spark.versions.storage import Storage, join, root_of, storage
+from tamis.spark.versions.storage import Storage, is_local, join, root_of, storage
 from tamis.spark.workers.building import BUILT, COPIES, Build
 from tamis.store.atomic import PRIVATE, checked_mode
 
@@ -31,6 +32,7 @@ __all__ = [
     "Commit",
     "entries",
     "finish",
+    "first_rejected",
     "index",
     "rejected_subscriptions",
     "subscriptions_of",
@@ -155,8 +157,12 @@ def _spread(keyed: DataFrame, total: int, chosen: int) -> DataFrame:
 
 def entries(built: Sequence[Row]) -> tuple[Entry, ...]:
     """The segments that hold anything."""
-    found = [Entry(row.path, row.subscriptions, row.size, row.checksum, bytes(row.keys)) for row in built]
-    return tuple(one for one in found if one.subscriptions)
+    return tuple(_entry(row) for row in built if row.subscriptions)
+
+
+def _entry(row: Row) -> Entry:
+    named = None if row.attributes is None else tuple(row.attributes)
+    return Entry(row.path, row.subscriptions, row.size, row.checksum, bytes(row.keys), attributes=named)
 
 
 def finish(place: Storage, path: str, manifest: Manifest, built: Sequence[Row], on_error: OnError) -> Commit:
@@ -183,8 +189,23 @@ def finish(place: Storage, path: str, manifest: Manifest, built: Sequence[Row], 
 
 
 def _first(path: str, refused: tuple[str, ...]) -> str:
-    row = _read_rejected(path, refused).orderBy(ID).first()
-    return f"the first is {row[ID]!r}: {row[REASON]}" if row is not None else ""
+    for id, reason in _some_rejected(path, refused, 1):
+        return f"the first is {id!r}: {reason}"
+    return ""
+
+
+def first_rejected(path: str, most: int) -> list[tuple[str, str]]:
+    """Ids and reasons of some that the latest version's build could not read. In a local folder that takes no Spark."""
+    return _some_rejected(path, read_manifest(storage(path), path).rejected, most)
+
+
+def _some_rejected(path: str, names: tuple[str, ...], most: int) -> list[tuple[str, str]]:
+    if is_local(path):
+        rows = [
+            row for name in names for row in pq.read_table(storage(path).full(name), columns=[ID, REASON]).to_pylist()
+        ]
+        return sorted((str(row[ID]), row[REASON]) for row in rows)[:most]
+    return [(row[ID], row[REASON]) for row in _read_rejected(path, names).orderBy(ID).limit(most).collect()]
 
 
 def rejected_subscriptions(path: IndexPath, version: int | None = None) -> DataFrame:

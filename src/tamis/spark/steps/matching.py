@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Window
@@ -18,17 +19,19 @@ from pyspark.sql.types import ArrayType, DataType, IntegerType, LongType, Struct
 from tamis.batches.refusals import OnError, check_on_error
 from tamis.errors import OptionError
 from tamis.model.domains import hint
+from tamis.model.names import Used
 from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, SUBSCRIPTION_ID, SUBSCRIPTION_IDS, VERSION
-from tamis.spark.steps.arguments import IndexPath, check_frame, names, path_text
+from tamis.spark.steps.arguments import IndexPath, check_frame, check_truths, check_type, names, path_text
 from tamis.spark.steps.event_frames import Kept, as_events, quoted, readable
-from tamis.spark.steps.validation import validate
+from tamis.spark.steps.validation import rejected_events
 from tamis.spark.versions.manifest import Entry, Manifest, read_manifest
-from tamis.spark.versions.storage import root_of, storage
-from tamis.spark.workers.answers import GROUP, Checking, MatchEverywhere, MatchGroups, RouteToGroups
+from tamis.spark.versions.storage import is_local, root_of, storage
+from tamis.spark.workers.answers import GROUP, MatchEverywhere, MatchGroups, MatchVersions, RouteToGroups
+from tamis.spark.workers.event_reading import Checking
 from tamis.spark.workers.shapes import MOST_IDS, AnswerShape
 from tamis.spark.workers.tally import Tally
 
-__all__ = ["GROUP_BYTES", "count_matches", "match", "routes"]
+__all__ = ["GROUP_BYTES", "check_plan", "count_matches", "match", "routes"]
 
 GROUP_BYTES = "spark.tamis.groupBytes"
 """Spark setting: the segments that one task may hold. An index that fits is matched everywhere."""
@@ -42,7 +45,7 @@ def match(
     events: DataFrame,
     path: IndexPath,
     *,
-    version: int | None = None,
+    version: int | str | None = None,
     explode: bool = True,
     plan: str = "auto",
     tally: Tally | None = None,
@@ -56,7 +59,8 @@ def match(
 
     With `explode=False` instead `event_id`, `subscription_ids` and `match_count`: one row per event that matches, but
     an array holds at most 131,072 ids and the rest follow in further rows. Events that match nothing have no row; with
-    `unmatched=True` they have one, without an id or with an empty array. The version is fixed when this is called.
+    `unmatched=True` they have one, without an id or with an empty array. The version is fixed when this is called,
+    unless `version` is "index_version": then it stands in that column of each event, as the source `tamis` has it.
 
     `event_id` names the column that has the events' ids, which are taken to be unique. The columns that `keep` names
     stand beside each id. Without a column `event`, a column that either names is an attribute only if the schema
@@ -68,6 +72,7 @@ def match(
     `validated=True`. Then only a value that cannot be read is refused.
     """
     wanted = _Wanted(path_text(path), version, plan, tally, validated, on_error, names(keep), event_id, unmatched)
+    check_truths(explode=explode)
     shape = AnswerShape.LISTS if not explode or unmatched else AnswerShape.PIECES
     found = wanted.answers(events, shape)
     if explode:
@@ -105,23 +110,22 @@ def routes(events: DataFrame, path: IndexPath, *, version: int | None = None) ->
     path = path_text(path)
     manifest = read_manifest(storage(path), path, version)
     alone = tuple((one,) for one in manifest.segments)
-    return _routed(_readable(events), RouteToGroups(manifest, alone)).select(EVENT_ID, GROUP)
+    checking = Checking(used=manifest.used)
+    frame = _readable(as_events(events), (), checking.of(manifest.schema))
+    return _routed(frame, RouteToGroups(manifest, alone, None, checking)).select(EVENT_ID, GROUP)
 
 
-def _readable(events: DataFrame, kept: Kept | None = None) -> DataFrame:
-    """The id of each event, in a struct with what is kept beside it if anything is, and the event."""
-    frame = as_events(events, kept)
-    id = F.col(EVENT_ID)
-    if kept is not None and kept.keep:
-        id = F.struct(id, *map(quoted, kept.keep)).alias(EVENT_ID)
-    return frame.select(id, readable(frame).alias(EVENT))
+def _readable(frame: DataFrame, keep: Sequence[str], used: Used | None) -> DataFrame:
+    """The id of each event, in a struct with what is kept beside it if anything is, and what is used of the event."""
+    id = F.struct(EVENT_ID, *map(quoted, keep)).alias(EVENT_ID) if keep else F.col(EVENT_ID)
+    return frame.select(id, readable(frame, used).alias(EVENT))
 
 
 class _Wanted(NamedTuple):
     """What the caller asked for."""
 
     path: str
-    version: int | None
+    version: int | str | None
     plan: str
     tally: Tally | None
     validated: bool
@@ -134,14 +138,19 @@ class _Wanted(NamedTuple):
         """Answers in one of the shapes, with the version."""
         check_frame(events, "events")
         check_on_error(self.on_error)
+        check_truths(validated=self.validated, unmatched=self.unmatched)
+        if self.tally is not None:
+            check_type(self.tally, Tally, "tally")
+        if isinstance(self.version, str):
+            return self._by_row(events, shape)
         manifest = self._manifest()
-        frame = _readable(events, Kept(self.keep, self.event_id, manifest.schema))
+        checking = Checking(self.validated, self.on_error != "raise", manifest.used)
+        frame = _readable(self._events(events, manifest), self.keep, checking.of(manifest.schema))
         room = int(frame.sparkSession.conf.get(GROUP_BYTES, str(_DEFAULT_BYTES)) or _DEFAULT_BYTES)
         chosen = _choose(self.plan, manifest, room)
         sizes = f"{len(manifest.segments)}_segments_{-(-manifest.size >> 20)}_MiB"
         _log.info("%s: version %d, plan %s: %s, room for %d bytes", self.path, manifest.version, chosen, sizes, room)
         rows = _rows(frame.schema[EVENT_ID].dataType, None if shape is AnswerShape.COUNTS else manifest.id_type)
-        checking = Checking(self.validated, skip=self.on_error != "raise")
         how = (root_of(self.path), manifest, shape)
         if chosen == "everywhere" or not manifest.segments:
             name = f"tamis_match_everywhere_{sizes}"
@@ -153,7 +162,7 @@ class _Wanted(NamedTuple):
             route = RouteToGroups(manifest, groups, self.tally, checking, self.unmatched)
             sent = _together(_routed(frame, route), len(groups))
             # Whoever is sent an event need not check it: routing has.
-            trusting = Checking(validated=True)
+            trusting = replace(checking, validated=True)
             work = MatchGroups(*how, self.unmatched, self.tally, trusting, groups=groups, __name__=name)
             found = sent.mapInArrow(work, rows)
             if len(groups) > 1 and shape is not AnswerShape.PIECES:
@@ -162,13 +171,33 @@ class _Wanted(NamedTuple):
             found = found.select(f"{EVENT_ID}.*", *found.columns[1:])
         return found.withColumn(VERSION, F.lit(manifest.version))
 
+    def _by_row(self, events: DataFrame, shape: AnswerShape) -> DataFrame:
+        """Answers by the version that stands in each row. Events are sent whole: which attributes a version names is
+        not known beforehand."""
+        if self.version != VERSION or VERSION not in events.columns or EVENT not in events.columns:
+            listed = ", ".join(events.columns)
+            raise OptionError(f"version: expected a number, or 'index_version' with such a column, found {listed}")
+        if not is_local(self.path) or self.plan == "groups":
+            raise OptionError("version by row: expected an index in a folder that all workers see, matched everywhere")
+        manifest = self._manifest()
+        frame = _readable(self._events(events, manifest), (VERSION, *self.keep), None)
+        rows = _rows(frame.schema[EVENT_ID].dataType, None if shape is AnswerShape.COUNTS else manifest.id_type)
+        checking = Checking(self.validated, self.on_error != "raise")
+        work = MatchVersions(root_of(self.path), shape, self.unmatched, self.tally, checking)
+        found = frame.mapInArrow(work, rows)
+        return found.select(f"{EVENT_ID}.*", *found.columns[1:])
+
     def rejected(self, events: DataFrame) -> DataFrame:
         """The events that are refused, with the reason."""
-        schema = self._manifest().schema
-        return validate(as_events(events, Kept(self.keep, self.event_id, schema)), schema)[1]
+        manifest = self._manifest()
+        used = Checking(used=manifest.used).of(manifest.schema)
+        return rejected_events(self._events(events, manifest), manifest.schema, used)
+
+    def _events(self, events: DataFrame, manifest: Manifest) -> DataFrame:
+        return as_events(events, Kept(self.keep, self.event_id, manifest.schema))
 
     def _manifest(self) -> Manifest:
-        return read_manifest(storage(self.path), self.path, self.version)
+        return read_manifest(storage(self.path), self.path, None if isinstance(self.version, str) else self.version)
 
 
 def _rows(event_id: DataType, id_type: str | None) -> StructType:
@@ -179,9 +208,15 @@ def _rows(event_id: DataType, id_type: str | None) -> StructType:
     return rows.add(MATCH_COUNT, LongType())
 
 
-def _choose(plan: str, manifest: Manifest, room: int) -> str:
+def check_plan(plan: str) -> None:
+    """`OptionError` unless there is such a plan."""
     if plan not in _PLANS:
-        raise OptionError(f"no plan is called {plan!r}{hint(plan, _PLANS)} (there are: {', '.join(_PLANS)})")
+        meant = hint(plan, _PLANS) if isinstance(plan, str) else ""
+        raise OptionError(f"no plan is called {plan!r}{meant} (there are: {', '.join(_PLANS)})")
+
+
+def _choose(plan: str, manifest: Manifest, room: int) -> str:
+    check_plan(plan)
     if plan != "auto":
         return plan
     return "everywhere" if manifest.size <= room else "groups"

@@ -18,6 +18,7 @@ from tamis.spark.steps.arguments import IndexPath, check_frame, path_text
 from tamis.spark.steps.compaction import compact, needs_compaction
 from tamis.spark.steps.event_frames import check_batch
 from tamis.spark.steps.indexing import FOLDERS, Commit, entries, finish, subscriptions_of, write_segments
+from tamis.spark.versions.holding import HOLDS, held
 from tamis.spark.versions.manifest import FOLDER, Entry, Manifest, latest, manifest_path, read_manifest, versions
 from tamis.spark.versions.storage import root_of, storage
 from tamis.spark.workers.building import LISTED, MARKED, Mark, WriteIds
@@ -103,17 +104,23 @@ def vacuum(path: IndexPath, *, keep: int = 1, min_age_hours: float = 24.0) -> in
     """Forget all but the last `keep` versions and delete every file that no kept version needs; the number deleted.
 
     Files younger than `min_age_hours` stay: a build that is under way has written some that no manifest names yet.
-    A job that still matches against a version that goes will fail.
+    A job that still matches against a version that goes will fail; what a stream needs is kept (`holds/`).
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
         raise OptionError(f"expected to keep at least one version, found {show_raw(keep)}")
+    if isinstance(min_age_hours, bool) or not isinstance(min_age_hours, int | float) or not min_age_hours >= 0:
+        raise OptionError(f"min_age_hours: expected a number of hours from 0 on, found {show_raw(min_age_hours)}")
     path = path_text(path)
     place = storage(path)
     whole = latest(place)
     if whole is None:
         raise OptionError(f"{path}: expected an index, found none")
     numbers = versions(place)
+    needed_by_streams = held(place)
     kept = [number for number in numbers if number <= whole.version][-keep:]
+    if streamed := sorted(needed_by_streams.intersection(numbers) - set(kept)):
+        _log.info("%s: versions %s are kept for streams, see %s/", path, streamed, place.full(HOLDS))
+    kept += streamed
     needed = {manifest_path(number) for number in kept}
     for number in kept:
         needed |= read_manifest(place, path, number).files()
@@ -123,6 +130,8 @@ def vacuum(path: IndexPath, *, keep: int = 1, min_age_hours: float = 24.0) -> in
     ]
     # Manifests stand first, so that no version is left whose files are gone.
     spare = [name for name, changed in files if name not in needed and changed <= latest_change]
+    if held(place) - needed_by_streams:
+        raise WriteConflict("a stream took up a version meanwhile; try again", path, whole.version)
     for name in spare:
         place.delete(name)
     return len(spare)

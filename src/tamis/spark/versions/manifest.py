@@ -25,6 +25,8 @@ from tamis.errors import OptionError, SchemaError, SegmentError, WriteConflict
 from tamis.language.door import LANGUAGE_VERSION
 from tamis.model import Schema
 from tamis.model.caching import cached_property
+from tamis.model.names import Used
+from tamis.model.values import show_raw
 from tamis.segments.compile.statistics import Statistics
 from tamis.spark.versions.routing import KEYS_BYTES
 from tamis.spark.versions.storage import Storage
@@ -49,7 +51,8 @@ _MAGIC = b"tamis manifest"
 
 @dataclass(frozen=True)
 class Entry:
-    """A segment of a version, of `size` bytes. `keys` is the bitmap of what it can match at all (`routing`)."""
+    """A segment of a version, of `size` bytes. `keys` is the bitmap of what it can match at all (`routing`),
+    `attributes` what its subscriptions name, unless that is not known."""
 
     path: str
     subscriptions: int
@@ -59,6 +62,7 @@ class Entry:
     removed: str | None = None
     removed_count: int = 0
     removed_checksum: str | None = None
+    attributes: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,12 @@ class Manifest:
     def known(self) -> Statistics | None:
         """What is known of events."""
         return None if self.statistics is None else Statistics.from_json(self.statistics)
+
+    @cached_property
+    def used(self) -> Used | None:
+        """The attributes that its subscriptions name; None if a segment does not say."""
+        named = [one.attributes for one in self.segments]
+        return None if None in named else Used.of(name for names in named for name in names or ())
 
     @property
     def subscriptions(self) -> int:
@@ -118,6 +128,8 @@ def latest(storage: Storage, *, writing: bool = False) -> Manifest | None:
 
 def read_manifest(storage: Storage, path: str, version: int | None = None) -> Manifest:
     """A version, or the latest."""
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+        raise OptionError(f"version: expected the number of a version, found {show_raw(version)}")
     known = versions(storage)
     found = latest(storage) if version is None else None
     if version is not None and version in known:
@@ -213,17 +225,26 @@ def _decode(body: bytes, path: str) -> Manifest:
         message = f"expected a manifest of format {_FORMAT}, found {found}: another Tamis wrote it; build it anew"
         raise SegmentError(message, path)
     language = document.pop("language", 1)
+    if type(language) is not int:
+        raise SegmentError(f"expected the version of a language, a number, found {show_raw(language)}", path)
     if language > LANGUAGE_VERSION:
         message = f"expected subscriptions in version {LANGUAGE_VERSION} of the language at most, found {language}"
         raise SegmentError(f"{message}: a newer Tamis wrote it", path)
     try:
-        entries = [Entry(**(one | {"keys": base64.b64decode(one["keys"])})) for one in document["segments"]]
+        entries = [_entry(one) for one in document["segments"]]
         schema = Schema.loads(document["schema"])
         manifest = Manifest(**(document | {"schema": schema, "segments": tuple(entries)}))
         _check(manifest)
     except (ArithmeticError, AttributeError, KeyError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a manifest, found one that cannot be read: {error}", path) from None
     return replace(manifest, rejected=tuple(manifest.rejected))
+
+
+def _entry(document: dict[str, Any]) -> Entry:
+    """Indexes of before do not say which attributes are named."""
+    named = document.get("attributes")
+    attributes = None if named is None else tuple(named)
+    return Entry(**(document | {"keys": base64.b64decode(document["keys"]), "attributes": attributes}))
 
 
 def _check(manifest: Manifest) -> None:
@@ -235,6 +256,7 @@ def _check(manifest: Manifest) -> None:
         counts += [one.subscriptions, one.size, one.removed_count]
         names += [one.path] if one.removed is None else [one.path, one.removed]
         texts += [one.checksum] if one.removed is None else [one.checksum, one.removed_checksum or ""]
+        texts += one.attributes or ()
     if not all(type(count) is int and 0 <= count < 2**63 for count in counts):
         raise ValueError("expected counts")
     if not all(isinstance(text, str) for text in texts) or not all(map(_is_inside, names)):

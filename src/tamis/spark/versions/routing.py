@@ -23,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as everybody writes it
 
 from tamis.batches.batch import Batch, Part
 from tamis.model import OPERATORS, Finite, Integer, Kind, Number, Operator, Schema, String, Untyped
+from tamis.model.operators import Shape
 from tamis.segments.ids import hash_texts
 from tamis.spark.columns import EXPRESSION
 
@@ -48,6 +49,7 @@ _WORDS = sorted(
     operator.value
     for operator, row in OPERATORS.items()
     if not row.folded and (not row.negated or operator is Operator.NE)
+    if row.shape not in (Shape.COUNT, Shape.RECORDS)  # which stand before what they are about
 )
 _SYMBOLS = "|".join(word for word in reversed(_WORDS) if not word[0].isalpha() and word != Operator.EQ)
 _FIRST_WORDS = "|".join(dict.fromkeys(word.split()[0] for word in _WORDS if word[0].isalpha() and word[:3] != "is "))
@@ -56,7 +58,7 @@ _EQUALITY = (
     rf"(?i)^\s*(?:{_SKIPPED})*?([A-Za-z_][\w.]*)(?:\s*=\s*(?:'([^']*)'|(-?[0-9]{{1,18}}))"
     r"|\s+contains\s+(?:'([^']*)'|(?!true\b|false\b|timestamp\b)([A-Za-z_]\w*)))(?:\s+and\s.*|\s*)$"
 )
-_PRESENCE = rf"(?i)^\s*([A-Za-z_][\w.]*)(?:\s*(?:{_SYMBOLS})|\s+(?:between|{_FIRST_WORDS})\s)"
+_PRESENCE = rf"(?i)^\s*(?!not\b)([A-Za-z_][\w.]*)(?:\s*(?:{_SYMBOLS})|\s+(?:between|{_FIRST_WORDS})\s)"
 _ALTERNATIVE = r"(?i)\bor\b|\|\|"
 
 

@@ -28,7 +28,7 @@ from tamis.errors import OptionError, SegmentError
 from tamis.spark.workers.hadoop import Settings, copies_of, put
 from tamis.store.atomic import PRIVATE, file_mode, open_file, read_file, sync_folder, why, write_all
 
-__all__ = ["Root", "Storage", "fetch", "is_local", "join", "root_of", "storage", "writing"]
+__all__ = ["Root", "Storage", "fetch", "is_local", "join", "local_path", "root_of", "storage", "writing"]
 
 
 class Storage:
@@ -168,19 +168,19 @@ def _sentence(error: Py4JJavaError) -> str:
 
 def storage(root: str) -> Storage:
     """The storage at a path or URI; all but local folders need a running session."""
-    local = _local(root)
+    local = local_path(root)
     return HadoopStorage(root) if local is None else Storage(local)
 
 
 def is_local(path: str) -> bool:
-    return _local(path) is not None
+    return local_path(path) is not None
 
 
 def join(root: str, path: str) -> str:
     return f"{root.rstrip('/')}/{path}"
 
 
-def _local(uri: str) -> str | None:
+def local_path(uri: str) -> str | None:
     """The plain path that a path or a file: URI stands for."""
     parts = urlsplit(uri)
     if parts.scheme == "file":
@@ -202,7 +202,7 @@ class Root:
 
 def root_of(path: str, mode: int = PRIVATE) -> Root:
     """On the driver: a path for its workers; what they write in a local folder is for those that the mode says."""
-    spark = SparkSession.getActiveSession() if _local(path) is None else None
+    spark = SparkSession.getActiveSession() if local_path(path) is None else None
     known = spark.sparkContext.getConf().getAll() if spark is not None else []
     prefix = "spark.hadoop."
     settings = tuple((name.removeprefix(prefix), found) for name, found in known if name.startswith(prefix))
@@ -213,9 +213,9 @@ def root_of(path: str, mode: int = PRIVATE) -> Root:
 def writing(root: Root, name: str) -> Iterator[Path]:
     """A local file to write; afterwards it lies under its name. The name is new and nobody knows it until a manifest
     does, so it need not appear at once."""
-    target = _local(join(root.uri, name))
+    target = local_path(join(root.uri, name))
     if target is not None:
-        Storage(str(_local(root.uri))).make(str(Path(name).parent), root.mode)
+        Storage(str(local_path(root.uri))).make(str(Path(name).parent), root.mode)
         yield Path(target)
         _settle(Path(target), root.mode)
         return
@@ -236,6 +236,6 @@ def _settle(path: Path, mode: int) -> None:
 def fetch(root: Root, names: Sequence[str]) -> list[Path]:
     """Local files with the content: the files themselves, or copies that all workers of an executor share."""
     uris = [join(root.uri, name) for name in names]
-    if _local(root.uri) is None:
+    if local_path(root.uri) is None:
         return copies_of(uris, root.settings)
-    return [Path(local) for uri in uris if (local := _local(uri)) is not None]
+    return [Path(local) for uri in uris if (local := local_path(uri)) is not None]

@@ -7,7 +7,7 @@ enough that a wide answer is never held whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,17 +16,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.batches.batch import Batch
-from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT
-from tamis.spark.versions.manifest import Entry, Manifest
+from tamis.spark.columns import EVENT, EVENT_ID, MATCH_COUNT, VERSION
+from tamis.spark.versions.manifest import Entry, Manifest, read_manifest
 from tamis.spark.versions.routing import Router
-from tamis.spark.versions.storage import Root
+from tamis.spark.versions.storage import Root, Storage
 from tamis.spark.workers.building import open_entries
-from tamis.spark.workers.event_reading import Read, read_batch
-from tamis.spark.workers.segment_store import Opened
+from tamis.spark.workers.event_reading import Checking, Read, read_batch
+from tamis.spark.workers.segment_store import Opened, opened_so_far
 from tamis.spark.workers.shapes import AnswerShape, Asking, SegmentAnswer, counted, in_lists, in_pieces
-from tamis.spark.workers.tally import Tally
+from tamis.spark.workers.tally import LocalTally, Tally
 
-__all__ = ["GROUP", "SHAPES", "Checking", "MatchEverywhere", "MatchGroups", "RouteToGroups"]
+__all__ = ["GROUP", "SHAPES", "MatchEverywhere", "MatchGroups", "MatchVersions", "RouteToGroups"]
 
 GROUP = "group"
 _FIRST_RUN = 512
@@ -82,17 +82,8 @@ def _router(groups: SegmentGroups) -> Router:
     return Router([one.tobytes() for one in united])
 
 
-@dataclass(frozen=True)
-class Checking:
-    """What is asked of events before they are matched: whether they are known to be valid, and what becomes of those
-    that are refused."""
-
-    validated: bool = False
-    skip: bool = False
-
-    def read(self, events: pa.RecordBatch, manifest: Manifest) -> Read:
-        columns = events.column(EVENT), events.column(EVENT_ID)
-        return read_batch(*columns, manifest.schema, validated=self.validated, skip=self.skip)
+def _read(events: pa.RecordBatch, manifest: Manifest, checking: Checking) -> Read:
+    return read_batch(events.column(EVENT), events.column(EVENT_ID), manifest.schema, checking)
 
 
 @dataclass(frozen=True)
@@ -103,7 +94,7 @@ class _Matching:
     manifest: Manifest
     shape: AnswerShape
     unmatched: bool = False
-    tally: Tally | None = None
+    tally: Tally | LocalTally | None = None
     checking: Checking = field(default_factory=Checking)
 
     def answer(self, entries: tuple[Entry, ...], events: pa.RecordBatch) -> Batches:
@@ -111,8 +102,10 @@ class _Matching:
         first, length, found = 0, _FIRST_RUN, 0
         while first < len(events):
             run = events.slice(first, length)
-            batch, rows = self.checking.read(run, self.manifest)
+            batch, rows = _read(run, self.manifest, self.checking)
+            before = opened_so_far()
             asked = self._asked(entries, batch)
+            opened = opened_so_far() - before
             ids = run.column(EVENT_ID) if rows is None else run.column(EVENT_ID).take(pa.array(rows))
             events_asked = Asking(ids, self.unmatched, _ARROW_IDS[self.manifest.id_type])
             matches = 0
@@ -121,7 +114,7 @@ class _Matching:
                 yield answer
             if self.tally is not None:
                 pairs = sum(one.batch.size for one in asked)
-                self.tally.add(0, matches, pairs, len(entries) * len(run) - pairs)
+                self.tally.add(0, matches, pairs, len(entries) * len(run) - pairs, opened)
             first, found = first + len(run), found + matches
             length = len(events) if self.shape is AnswerShape.COUNTS else max(16, _MOST_FOUND * first // max(found, 1))
 
@@ -155,6 +148,36 @@ class MatchEverywhere(_Matching):
                 self.tally.add(len(batch))
 
 
+@lru_cache(8)
+def _version(uri: str, version: int) -> Manifest:
+    """A version of an index in a folder that this worker sees."""
+    return read_manifest(Storage(uri), uri, version)
+
+
+@dataclass(frozen=True)
+class MatchVersions:
+    """Every event against the version that stands beside its id, all segments of it."""
+
+    root: Root
+    shape: AnswerShape
+    unmatched: bool = False
+    tally: Tally | None = None
+    checking: Checking = field(default_factory=Checking)
+    __name__: str = "tamis_match_versions"
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            numbers = batch.column(EVENT_ID).field(VERSION).to_numpy(zero_copy_only=False)
+            for number in np.unique(numbers).tolist():
+                manifest = _version(self.root.uri, int(number))
+                part = batch.take(pa.array(np.flatnonzero(numbers == number)))
+                checking = replace(self.checking, used=manifest.used)
+                work = _Matching(self.root, manifest, self.shape, self.unmatched, self.tally, checking)
+                yield from work.answer(manifest.segments, part)
+            if self.tally is not None:
+                self.tally.add(len(batch))
+
+
 @dataclass(frozen=True)
 class RouteToGroups:
     """Events → a copy for each group of segments that may match them, marked with its number."""
@@ -170,7 +193,7 @@ class RouteToGroups:
     def __call__(self, batches: Batches) -> Batches:
         for batch in batches:
             if len(batch) and self.groups:
-                read, accepted = self.checking.read(batch, self.manifest)
+                read, accepted = _read(batch, self.manifest, self.checking)
                 routes = _router(self.groups).routes(read)
                 if self.unmatched:
                     routes[~routes.any(axis=1), 0] = True

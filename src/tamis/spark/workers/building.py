@@ -36,10 +36,16 @@ COPIES = "copies"
 MOST_ROWS = 1_000_000
 """Of one segment. A partition with more becomes several."""
 
+MOST_NAMES = 4_096
+"""Attributes that a manifest lists for one segment; where there are more, events are sent whole."""
+
 _READ_ROWS = 50_000
 """Subscriptions per batch that are read back from a segment."""
 
-BUILT = "path string, subscriptions long, size long, checksum string, keys binary, rejected string, rejected_count long"
+BUILT = (
+    "path string, subscriptions long, size long, checksum string, keys binary, rejected string, rejected_count long, "
+    "attributes array<string>"
+)
 MARKED = "path string, removed string, removed_count long, removed_checksum string"
 LISTED = "path string, checksum string"
 
@@ -52,6 +58,7 @@ _BUILT = pa.schema(
         ("keys", pa.binary()),
         ("rejected", pa.string()),
         ("rejected_count", pa.int64()),
+        ("attributes", pa.list_(pa.string())),
     ]
 )
 _MARKED = pa.schema(
@@ -97,12 +104,14 @@ class Build:
         ids, texts = (table[name].combine_chunks().take(pa.array(kept)) for name in (ID, EXPRESSION))
         name = _new_name("segments", ".segment")
         with writing(self.root, name) as draft:
-            unread = write_segment(draft, ids, texts, self.schema, self.statistics)
+            written = write_segment(draft, ids, texts, self.schema, self.statistics)
             checksum, size = checksum_of(draft), draft.stat().st_size
+        unread = written.rejected
         rejected += [Rejected(int(kept[one.row]), one.error) for one in unread]
         refused = self._write_rejected(table, rejected) if rejected else None
         known = bitmap(pc.unique(table[KEY]))
-        row = (name, len(ids) - len(unread), size, checksum, known, refused, len(rejected))
+        named = written.attributes if len(written.attributes) <= MOST_NAMES else None
+        row = (name, len(ids) - len(unread), size, checksum, known, refused, len(rejected), named)
         return pa.RecordBatch.from_pylist([dict(zip(_BUILT.names, row, strict=True))], _BUILT)
 
     def _write_rejected(self, table: pa.Table, rejected: list[Rejected]) -> str:

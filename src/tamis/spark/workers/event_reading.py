@@ -6,23 +6,27 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.types import VariantVal
 
 from tamis.batches import edge
 from tamis.batches.arrow_rows import raws
-from tamis.batches.asking import Raw, Refusal
+from tamis.batches.asking import Raw, Refusal, Refuse
 from tamis.batches.batch import Batch
+from tamis.batches.json_column import JsonColumn, read_json_column
 from tamis.batches.json_lines import read_text
 from tamis.errors import EventError
 from tamis.model import Schema
+from tamis.model.names import Used
 from tamis.spark.columns import EVENT_ID, VARIANT, VARIANT_JSON
 
-__all__ = ["is_variant", "raw_events", "read_batch", "source_of"]
+__all__ = ["Checking", "find_refused", "is_variant", "raw_events", "read_batch"]
 
 
 class Read(NamedTuple):
@@ -32,20 +36,53 @@ class Read(NamedTuple):
     rows: npt.NDArray[np.int64] | None
 
 
-def read_batch(
-    events: pa.Array, event_ids: pa.Array, schema: Schema, *, validated: bool = False, skip: bool = False
-) -> Read:
-    """Events as the engine wants them. Without `skip` an `EventError` names the one that is refused."""
+@dataclass(frozen=True)
+class Checking:
+    """What is asked of events before they are matched: whether they are known to be valid, what becomes of those that
+    are refused, and what of an event is used, if that is known."""
+
+    validated: bool = False
+    skip: bool = False
+    used: Used | None = None
+
+    def of(self, schema: Schema) -> Used | None:
+        """What is read of an event: with a closed schema all of it, unless it has been checked."""
+        return self.used if schema.open or self.validated else None
+
+
+_CHECKED = Checking()
+
+
+def read_batch(events: pa.Array, event_ids: pa.Array, schema: Schema, checking: Checking = _CHECKED) -> Read:
+    """Events as the engine wants them. Unless those that are refused are skipped, an `EventError` names one."""
     refused: list[int] = []
 
     def refuse(row: int, error: Refusal) -> None:
-        if not skip:
-            advice = "match was told that it is validated" if validated else "say on_error='skip' to go on without it"
+        if not checking.skip:
+            told = "match was told that it is validated"
+            advice = told if checking.validated else "say on_error='skip' to go on without it"
             raise EventError(f"event {_name(event_ids[row])}: {error}; {advice}") from None
         refused.append(row)
 
-    batch = edge.read_batch(source_of(events), schema, refuse, validated=validated)
+    batch = _read(events, schema, refuse, checking.of(schema), validated=checking.validated)
     return Read(batch, np.setdiff1d(np.arange(len(events)), refused) if refused else None)
+
+
+def _read(events: pa.Array, schema: Schema, refuse: Refuse, used: Used | None, *, validated: bool) -> Batch:
+    if schema.open and used is None:  # whoever asks for all of an event that may have anything wants it as a mapping
+        return edge.read_batch(source_of(events), schema, refuse, validated=validated)
+    texts = _texts(events)
+    if texts is not None:
+        return read_json_column(texts, schema, refuse, used=used, validated=validated)
+    return edge.read_batch(source_of(events), schema, refuse, validated=validated, used=used)
+
+
+def find_refused(events: pa.Array, schema: Schema, refuse: Refuse, used: Used | None = None) -> None:
+    """Have the events judged, all of them or what is used of them."""
+    if is_columnar(events.type) and used is None:
+        edge.find_refused(source_of(events), schema, refuse)
+    else:
+        _read(events, schema, refuse, used, validated=False)
 
 
 def _name(id: Any) -> object:
@@ -58,7 +95,7 @@ def source_of(events: pa.Array) -> pa.StructArray | Iterator[Raw]:
     """The column as the edge takes it."""
     if is_variant(events.type):
         return map(_from_variant, *(events.field(name) for name in _VARIANT))
-    if not pa.types.is_struct(events.type):
+    if not is_columnar(events.type):
         return map(_from_json, events)
     kind = _in_utc(events.type)
     return events if kind == events.type else events.cast(kind)
@@ -79,6 +116,22 @@ def _in_utc(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _in_utc(field.type)) for field in kind])
     return kind
+
+
+def is_columnar(kind: pa.DataType) -> bool:
+    """Are the events structs, rather than JSON of some kind?"""
+    return pa.types.is_struct(kind) and not is_variant(kind)
+
+
+def _texts(events: pa.Array) -> JsonColumn | None:
+    """The events as JSON, if they are no structs. What a VARIANT means where its JSON misleads is left out."""
+    if is_columnar(events.type):
+        return None
+    if not is_variant(events.type):
+        return JsonColumn(events, lambda row: _from_json(events[row]), EVENT_ID)
+    texts, variants = (events.field(name) for name in _VARIANT)
+    plain = pc.if_else(variants.is_null(), texts, pa.scalar(None, texts.type))
+    return JsonColumn(plain, lambda row: _from_variant(texts[row], variants[row]), EVENT_ID)
 
 
 def _from_json(text: Any) -> Raw:

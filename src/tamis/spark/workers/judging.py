@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tamis.batches.asking import Refusal
-from tamis.batches.edge import find_refused
 from tamis.errors import EventError
 from tamis.model import Schema
+from tamis.model.names import Used
 from tamis.spark.columns import ATTRIBUTE, REASON, RULE
-from tamis.spark.workers.event_reading import source_of
+from tamis.spark.workers.event_reading import find_refused
 
 __all__ = ["VERDICT", "Judge"]
 
@@ -24,6 +24,8 @@ class Judge:
     """Sent to the workers; the class is known to them by name, so the schema is all that travels."""
 
     schema: Schema
+    used: Used | None = None
+    """What is looked at, where that is not everything."""
 
     def judge(self, events: pa.Array) -> pa.Array:
         """A `VERDICT` per event."""
@@ -32,7 +34,7 @@ class Judge:
         def refuse(row: int, error: Refusal) -> None:
             verdicts[row] = _verdict(error)
 
-        find_refused(source_of(events), self.schema, refuse)
+        find_refused(events, self.schema, refuse, self.used)
         return pa.array(verdicts, _ARROW)
 
 

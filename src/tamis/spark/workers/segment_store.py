@@ -23,9 +23,21 @@ from tamis.segments.keep import segment_file as segments
 from tamis.segments.keep.segment_file import save_segment
 from tamis.segments.segment import Segment, compile_segment
 from tamis.segments.subscriptions import Subscriptions
+from tamis.segments.used import names_in
 from tamis.store.atomic import read_file, refuse_link, why
 
-__all__ = ["Opened", "Rejected", "Summed", "checksum_of", "open_segment", "read_summed", "sum_of", "write_segment"]
+__all__ = [
+    "Opened",
+    "Rejected",
+    "Summed",
+    "Written",
+    "checksum_of",
+    "open_segment",
+    "opened_so_far",
+    "read_summed",
+    "sum_of",
+    "write_segment",
+]
 
 Longs = npt.NDArray[np.int64]
 
@@ -37,13 +49,20 @@ class Rejected(NamedTuple):
     error: TamisError
 
 
-def write_segment(
-    path: Path, ids: pa.Array, texts: pa.Array, schema: Schema, statistics: Statistics | None
-) -> list[Rejected]:
+class Written(NamedTuple):
+    """What there is to be told of a new segment."""
+
+    rejected: list[Rejected]
+    attributes: list[str]
+    """Those that its subscriptions name."""
+
+
+def write_segment(path: Path, ids: pa.Array, texts: pa.Array, schema: Schema, statistics: Statistics | None) -> Written:
     """Compile distinct ids and write the segment; rows that cannot be read are left out and told."""
     compiled = compile_segment(_id_column(ids), texts, schema, statistics)
     save_segment(compiled.segment, path, schema)
-    return [Rejected(row, error) for row, error in compiled.rejected]
+    rejected = [Rejected(row, error) for row, error in compiled.rejected]
+    return Written(rejected, sorted(names_in(compiled.segment.layout.columns)))
 
 
 def _id_column(ids: pa.Array) -> IdColumn:
@@ -137,12 +156,21 @@ _OPEN: dict[tuple[str, str | None], Opened] = {}
 
 _MOST_OPEN = 256
 
+_opened = 0
+
+
+def opened_so_far() -> int:
+    """How many segments this process has opened."""
+    return _opened
+
 
 def open_segment(path: Path, checksum: str, schema: Schema, removed: Summed | None = None) -> Opened:
     """The segment with that checksum, opened once per process; the one unused for longest makes room for a new one."""
     key = (str(path), None if removed is None else str(removed.path))
+    global _opened
     found = _OPEN.pop(key, None)
     if found is None:
+        _opened += 1
         refuse_link(path)
         if checksum_of(path) != checksum:
             raise SegmentError("expected the file that was committed, found another one", str(path))

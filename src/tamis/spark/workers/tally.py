@@ -6,9 +6,11 @@ because what it made was lost, counts again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pyspark.sql import SparkSession
 
-__all__ = ["Tally"]
+__all__ = ["LocalTally", "Tally"]
 
 
 class Tally:
@@ -21,9 +23,11 @@ class Tally:
         context = spark.sparkContext
         self._events, self._matches = context.accumulator(0), context.accumulator(0)
         self._asked, self._skipped = context.accumulator(0), context.accumulator(0)
+        self._opened = context.accumulator(0)
 
-    def add(self, events: int = 0, matches: int = 0, asked: int = 0, skipped: int = 0) -> None:
+    def add(self, events: int = 0, matches: int = 0, asked: int = 0, skipped: int = 0, opened: int = 0) -> None:
         """In a worker."""
+        self._opened.add(opened)
         self._events.add(events)
         self._matches.add(matches)
         self._asked.add(asked)
@@ -48,5 +52,26 @@ class Tally:
         """Pairs of an event and a segment that could be left out."""
         return self._skipped.value
 
+    @property
+    def opened(self) -> int:
+        """Segments that a worker had to open: none, where it had them open already."""
+        return self._opened.value
+
     def __repr__(self) -> str:
         return f"Tally(events={self.events}, matches={self.matches}, asked={self.asked}, skipped={self.skipped})"
+
+
+@dataclass
+class LocalTally:
+    """As `Tally`, for what this process does itself."""
+
+    events: int = 0
+    matches: int = 0
+    asked: int = 0
+    skipped: int = 0
+    opened: int = 0
+
+    def add(self, events: int = 0, matches: int = 0, asked: int = 0, skipped: int = 0, opened: int = 0) -> None:
+        self.opened += opened
+        self.events, self.matches = self.events + events, self.matches + matches
+        self.asked, self.skipped = self.asked + asked, self.skipped + skipped
