@@ -2,13 +2,14 @@
 
 PYTHON ?= python3
 JOBS ?= 2
+SCALE ?= small
 BIN := .venv/bin
 READY := .venv/.ready
 DOCS_READY := .venv/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test test-quick test-long test-postgres test-wheel check format docs bench bench-quick \
-	clean help
+.PHONY: setup demo test test-quick test-long test-kills test-openapi test-stream test-kafka test-postgres test-wheel \
+	check format docs bench bench-quick experiments clean help
 
 setup: $(READY)  ## Make .venv with all dependencies, and find or prepare a Java
 	@$(BIN)/python -m tamis.spark.running.java
@@ -30,11 +31,23 @@ test: setup  ## All tests but the long ones
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 test-quick: $(READY)  ## The tests that need no JVM and take no time
-	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not slow and not long and not postgres and not wheel"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not spark and not slow and not long and not postgres and not wheel and not kafka"
 
 test-long: setup  ## The tests that take minutes to hours, and the others' histories by the thousand
 	$(BIN)/pytest -m long --timeout 0
 	TAMIS_EXAMPLES=1000 $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 0 -m "not slow" tests/conformance
+
+test-kills: $(READY)  ## Clients at work while their server is killed fifty times
+	TAMIS_KILLS=50 $(BIN)/pytest --timeout 0 -s tests/server/test_kills.py
+
+test-openapi: $(READY)  ## Requests that schemathesis makes of /openapi.json, against a server of their own
+	$(BIN)/python -m tests.server.from_openapi
+
+test-stream: setup  ## Streams whose drivers and workers are killed again and again: minutes
+	$(BIN)/pytest -m long --timeout 0 -s tests/spark/streaming
+
+test-kafka: setup  ## A stream through a real Kafka, whose jars are fetched
+	$(BIN)/pytest -m kafka --timeout 0 tests/spark/streaming
 
 test-postgres: $(READY)  ## The tests of the SQL matchers on PostgreSQL: TAMIS_POSTGRES=postgresql://user@host/name
 	@test -n "$(TAMIS_POSTGRES)" || { echo "Name a database: make test-postgres TAMIS_POSTGRES=postgresql://user@host/name" >&2; exit 2; }
@@ -67,8 +80,11 @@ bench: setup  ## Did we get slower? And against peers
 bench-quick: setup  ## The same, small
 	$(BIN)/python -m benchmarks --quick
 
+experiments: setup  ## The papers' tables and figures redone, in results/: SCALE=test|small|paper|max
+	$(BIN)/tamis experiments run all --scale $(SCALE) --out results/$(SCALE)
+
 clean:  ## Remove .venv and everything else made here
-	rm -rf .venv build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	rm -rf .venv build dist site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .schemathesis spark-warehouse
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## This list

@@ -71,8 +71,8 @@ def compare(figure: str, slow: Timed, fast: Timed, goal: str, note: str = "") ->
     show(figure, slow.best / fast.best, spread, goal, note)
 
 
-def engine_of(workload: Workload, subscriptions: int) -> Engine:
-    engine = Engine(workload.schema())
+def engine_of(workload: Workload, subscriptions: int, *, observe: bool = True) -> Engine:
+    engine = Engine(workload.schema(), observe=observe)
     engine.subscribe_many(workload.subscriptions(subscriptions, SEED))
     return engine
 
@@ -184,7 +184,7 @@ def light(subscriptions: int, events: int, slow_events: int) -> None:
     """RAPIDMatch's light events, with statistics learned from a sample."""
     workload = Light(2.0)
     batch = workload.events(events, SEED)
-    engine = engine_of(workload, subscriptions)
+    engine = engine_of(workload, subscriptions, observe=False)
     before = per_event(timed(lambda: engine.match_many(batch)), events)
     engine.observe(workload.events(2_000, SEED + 1))
     after = per_event(timed(lambda: engine.match_many(batch)), events)

@@ -33,6 +33,7 @@ from tamis.model import (
     Hierarchical,
     Integer,
     Number,
+    Records,
     Schema,
     String,
     Timestamp,
@@ -46,6 +47,9 @@ T = TypeVar("T")
 
 NAMES = ("a", "b", "timestamp", "price", "seller.rating", "in", "dining room", "Größe", 'say "`hi`"')
 """Attribute names, plain and odd."""
+
+LIST = "lines"
+"""The name of what holds records, if anything does."""
 
 TYPES = ("antiques", "furniture", "or", "it's")
 MEMBERS = ("XVI", "XVII", "dining table", "table", "oak", "and", "it's", "é")
@@ -150,6 +154,8 @@ def make_schema(dice: Dice) -> Schema:
         return Schema(open=True)
     named = {name: make_domain(dice) for name in dice.some(("period", "kind of", "size"), 0, 2)}
     attributes = {name: _attribute(dice, name, named) for name in dice.some(NAMES, 1, 5)}
+    if dice.chance(3):
+        attributes[LIST] = Attribute(LIST, _records(dice, 1))
     event_types = {
         name: {attribute: Use(dice.chance(2), dice.chance(2)) for attribute in dice.some(tuple(attributes), 0, 5)}
         for name in dice.some(TYPES, 0, 3)
@@ -181,6 +187,14 @@ def make_domain(dice: Dice) -> Domain:
             return plain[at]
 
 
+def _records(dice: Dice, depth: int) -> Records:
+    """Records with a few fields, in which there may be a list again."""
+    fields = {name: make_domain(dice) for name in dice.some(NAMES[:6], 1, 3)}
+    if depth < 2 and dice.chance(4):
+        fields[LIST] = _records(dice, depth + 1)
+    return Records.of(fields)
+
+
 # -- events -------------------------------------------------------------------------------------------------------
 
 
@@ -192,14 +206,18 @@ def make_event(dice: Dice, schema: Schema) -> dict[str, object]:
             raw[EVENT_TYPE] = types[0] if len(types) == 1 else types
         uses = schema.view(types).uses
     else:
-        types = dice.some(TYPES, 0, 2)
+        types = dice.some(TYPES, 0, 2) if schema.typed else []
         if types:
             raw[EVENT_TYPE] = types
-        names = (*schema.attributes, *(NAMES[:5] if schema.open else ()))
+        lists = (LIST,) if schema.typed or dice.chance(6) else ()
+        names = (*schema.attributes, *((*NAMES[:5], *lists) if schema.open else ()))
         uses = dict.fromkeys(names, Use(mandatory=False, multiple=True))
     for name, use in uses.items():
         if use.mandatory or not dice.chance(4):
-            raw[name] = _choice(dice, _domain(schema, name), use)
+            if schema.records(name) is not None and (name == LIST or isinstance(schema.domain(name), Records)):
+                raw[name] = _listed(dice, schema, name, use)
+            else:
+                raw[name] = _choice(dice, _domain(schema, name), use)
     return _nested(raw) if dice.chance(2) else raw
 
 
@@ -207,6 +225,18 @@ def _domain(schema: Schema, name: str) -> Domain:
     domain = schema.domain(name)
     assert domain is not None
     return domain
+
+
+def _listed(dice: Dice, schema: Schema, name: str, use: Use) -> object:
+    """A list of records; where nothing is declared, plain values at times."""
+    inner = schema.records(name)
+    assert inner is not None
+    if not use.mandatory and dice.chance(6):
+        undeclared = [None, [], [1, "a"]]
+        return dice.one(undeclared[:2] if isinstance(schema.domain(name), Records) else undeclared)
+    count = 1 + (dice.roll(3) if use.multiple else 0)
+    listed = [make_event(dice, inner) for _ in range(count)]
+    return [*listed, None] if dice.chance(8) else listed
 
 
 def _choice(dice: Dice, domain: Domain, use: Use) -> object:
@@ -266,8 +296,16 @@ def _nested(raw: dict[str, object]) -> dict[str, object]:
 
 
 def make_expression(dice: Dice, schema: Schema) -> str:
-    names = [*schema.attributes, *(NAMES[:4] if schema.open else ()), EVENT_TYPE]
-    return _combined(dice, schema, dice.some(names, 1, 3), leaves=1 + dice.roll(6))
+    return _combined(dice, schema, dice.some(_names(dice, schema), 1, 3), leaves=1 + dice.roll(6))
+
+
+def _names(dice: Dice, schema: Schema) -> list[str]:
+    """Attributes, the fields of records and lists of records among them."""
+    names = [*schema.attributes, *((*NAMES[:4], LIST) if schema.open else ())]
+    inner = schema.records(LIST)
+    if inner is not None and dice.chance(2):
+        names += [f"{LIST}.{name}" for name in ([*inner.attributes] or NAMES[:3])]
+    return [*names, *((EVENT_TYPE,) if schema.typed else ())]
 
 
 def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> str:
@@ -287,6 +325,12 @@ def _combined(dice: Dice, schema: Schema, focus: Sequence[str], leaves: int) -> 
 def make_test(dice: Dice, schema: Schema, name: str) -> str:
     """One attribute put to one test that its domain allows."""
     domain, left = _domain(schema, name), _spelt(dice, name)
+    inner = schema.records(name)
+    if inner is not None and (isinstance(domain, Records) or (name == LIST and not dice.chance(3))):
+        if dice.chance(6):
+            return f"{left} {_presence(dice, domain)}"
+        within = dice.some([one for one in _names(dice, inner) if one != LIST or schema.typed], 1, 3)
+        return f"{dice.one(('any', 'any', 'ANY'))}({left}: {_combined(dice, inner, within, 1 + dice.roll(3))})"
     partners = _partners(schema, name)
     ways = [_compare, _compare, _compare, _in, _contains, _presence]
     ways += [_between] if domain.ordered else []
@@ -379,6 +423,7 @@ def _partners(schema: Schema, name: str) -> list[str]:
     mine = _domain(schema, name).kind
     others = [*schema.attributes, *(NAMES[:4] if schema.open else ())]
     kinds = [(other, _domain(schema, other).kind) for other in others if other != name]
+    kinds = [(other, kind) for other, kind in kinds if not isinstance(_domain(schema, other), Records)]
     return [other for other, theirs in kinds if mine is None or theirs is None or mine is theirs]
 
 

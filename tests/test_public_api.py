@@ -13,26 +13,34 @@ import tamis
 from tamis.matchers import MATCHERS
 
 ERRORS = {
+    "Conflict",
+    "EtagMismatch",
     "EventError",
     "JavaError",
     "JobError",
+    "KeyReused",
     "LanguageError",
     "LimitError",
     "OptionError",
     "SchemaError",
     "SegmentError",
+    "ServiceError",
+    "ServiceClosed",
     "TamisError",
+    "TooBusy",
+    "UnknownFeed",
+    "UnknownPosition",
     "UnknownSubscription",
     "WorkError",
     "WriteConflict",
 }
-NOUNS = {"Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "TwinDomainWarning"}
+NOUNS = {"AsyncClient", "Client", "Engine", "Event", "Explanation", "Matches", "Receipt", "Schema", "TwinDomainWarning"}
 
 METHODS = {
     "Engine": {
         *("subscribe", "subscribe_many", "refresh", "unsubscribe", "unsubscribe_many", "expression", "ids"),
-        *("match", "match_many", "match_iter", "match_json", "count_many", "observe", "explain"),
-        *("stats", "check", "save", "open", "close"),
+        *("match", "match_many", "match_iter", "match_json", "count_many", "observe", "settle", "explain", "lint"),
+        *("stats", "check", "save", "open", "close", "schema", "extend", "mark", "checkpoint"),
     },
     "Matches": {"counts", "for_event", "bitmap", "to_arrow", "total"},
 }
@@ -61,7 +69,7 @@ def test_a_public_class_offers_these_methods_and_no_others(name: str) -> None:
 def test_an_engine_is_opened_with_these_options_and_those_of_its_algorithm() -> None:
     options = inspect.signature(tamis.Engine.open).parameters
 
-    assert list(options) == ["path", "schema", "create", "verify", "mode", "read_only", "options"]
+    assert list(options) == ["path", "schema", "create", "verify", "mode", "read_only", "marked", "options"]
 
 
 @pytest.mark.parametrize("name", sorted(ERRORS | NOUNS))

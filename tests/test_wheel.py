@@ -30,7 +30,21 @@ engine.subscribe("ann", "price < 200")
 assert engine.match({"price": 150}) == ["ann"]
 """,
     "server": """
-import fastapi, httpx, uvicorn  # what the server will stand on
+import tamis
+from tamis.server.app import application
+from tamis.cli import main
+assert main(["serve", "--show-settings"]) == 0
+assert tamis.Client("http://127.0.0.1:1")
+""",
+    "experiments": """
+from tamis.cli import main
+from tamis.experiments.frame.plots import save_picture
+assert main(["experiments", "list"]) == 0
+""",
+    "client": """
+import tamis
+with tamis.Client("http://127.0.0.1:1") as client:
+    assert "127.0.0.1" in repr(client)
 """,
     "java": """
 import subprocess

@@ -50,6 +50,7 @@ from tamis.store.verify import checked_verify
 
 if TYPE_CHECKING:
     from tamis.batches.json_source import JsonSource
+    from tamis.lint.report import Report
 
 __all__ = ["Engine", "Receipt"]
 
@@ -58,6 +59,8 @@ Events: TypeAlias = Iterable[Mapping[str, object]] | pa.Table | pa.RecordBatch |
 _T = TypeVar("_T")
 
 _UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
+_LINTED = 10_000
+"""Events that `lint` looks at."""
 _MOST_MATCHES = 1 << 27
 """Matches in one piece of `match_iter`: half a gigabyte of codes, unless a single event has more."""
 
@@ -71,6 +74,9 @@ class Engine(Generic[Id]):
     before anything is read, unless `arrow="trusted"`: then a damaged one may end the process. After an installation the
     naive matcher answers while the kernels are compiled in another process; `wait=True`, or TAMIS_WAIT=1 in the
     environment, waits for the compiler where it is needed instead.
+
+    The adaptive engine watches a few of the events that pass (`seed` chooses which) and moves subscriptions to better
+    homes in the background; `observe=False` leaves them where they are.
     """
 
     def __init__(
@@ -86,10 +92,10 @@ class Engine(Generic[Id]):
         _check_schema(schema)
         _check_arrow_option(arrow)
         self._strange = arrow == "checked"
-        self.schema = schema if schema is not None else Schema(open=True)
+        schema = schema if schema is not None else Schema(open=True)
         self.algorithm = algorithm
         try:
-            self._registry = _registry(self.schema, algorithm, options, wait or bool(os.environ.get("TAMIS_WAIT")))
+            self._registry = _registry(schema, algorithm, options, wait or bool(os.environ.get("TAMIS_WAIT")))
         except TypeError as error:
             if unknown := _UNKNOWN_OPTION.search(str(error)):
                 raise OptionError(f"algorithm {algorithm!r}: there is no option {unknown[1]!r}") from None
@@ -97,6 +103,11 @@ class Engine(Generic[Id]):
         self._learned = Learned(self.schema)
         self._near: NearNames | None = None
         self._near_learned = 0
+
+    @property
+    def schema(self) -> Schema:
+        """What events and expressions are held against; `extend` adds to it."""
+        return self._registry.schema
 
     def __repr__(self) -> str:
         path = self._registry.path
@@ -138,7 +149,7 @@ class Engine(Generic[Id]):
         check_on_error(on_error)
         names = self._names()
         receipt = subscribe_given(self._registry, self.schema, subscriptions, on_error)
-        return receipt if names is None else _noted(receipt, names.meet(self._registry.attributes()))
+        return receipt if names is None else _noted(receipt, names.meet(sorted(self._registry.attributes())))
 
     def _names(self) -> NearNames | None:
         """The attributes known so far, where nobody declares them."""
@@ -280,6 +291,19 @@ class Engine(Generic[Id]):
         self._learned.from_many(given.first)
         return found, refusing
 
+    def extend(self, addition: Schema) -> Schema:
+        """Extend the schema by the four rules, as `Schema.extend` has it, while others read: the schema from now on.
+
+        `Conflict`, and nothing has changed, if a subscription would say something else under it; its `ids` has them.
+        That can be where an open schema learns the domain of an attribute, or where event types are declared first.
+        """
+        _check_schema(addition)
+        schema = self._registry.extend(addition)
+        learned = Learned(schema)
+        learned.take(self._learned)
+        self._learned = learned
+        return schema
+
     def observe(self, events: Events) -> None:
         """Learn from a sample how likely values are. Segments compiled from now on use it to choose where
         subscriptions live; those that exist are compiled again, while others read and write. `save` and a durable
@@ -290,12 +314,33 @@ class Engine(Generic[Id]):
         if read:
             self._registry.observe(read)
 
+    def settle(self) -> None:
+        """Wait until nothing is left to do in the background: segments merged, and subscriptions moved to better homes
+        as far as the events that passed so far tell. For tests and measurements; answers do not depend on it."""
+        self._registry.settle()
+
     def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match: each predicate with the value that decided it."""
         conjunctions = parse(self.expression(id), self.schema)
         named: Attributes = {}
         attributes_of(conjunctions, named)
         return explain(self.schema, conjunctions, self.schema.event(event, Used.of(named)))
+
+    def lint(self, events: Events | None = None) -> Report[Id]:
+        """What is wrong with the subscriptions: those that never match, that say the same as another or are covered by
+        one, that ask for what no event has, that cost the most.
+
+        Beside the events that the engine has seen (with an open schema, a sample of them), up to ten thousand of
+        `events` are looked at. Nothing is changed.
+        """
+        from tamis.lint import lint_subscriptions
+
+        seen = self._learned.seen()
+        if events is not None:
+            sample = Learned(self.schema, _LINTED)
+            sample.from_many(self._given(events, None).first)
+            seen = seen.joined(sample.seen())
+        return cast("Report[Id]", lint_subscriptions(self._registry.items(), self.schema, seen))
 
     # -- keeping ----------------------------------------------------------------------------------------------
 
@@ -315,6 +360,18 @@ class Engine(Generic[Id]):
     def check(self) -> None:
         """Verify every invariant; AssertionError names the one that broke. For tests and for the suspicious."""
         self._registry.check()
+
+    @property
+    def mark(self) -> int | None:
+        """Of an engine that was opened with `marked=True`: the mark of its last checkpoint, at first 0."""
+        return self._registry.mark
+
+    def checkpoint(self, mark: int) -> None:
+        """Put an engine that was opened with `marked=True` in its folder as it is now, under a mark of the caller's
+        own: a position, say, in the log that its writes come from. What is on disk already is not written again."""
+        if isinstance(mark, bool) or not isinstance(mark, int) or not 0 <= mark < 1 << 63:
+            raise OptionError(f"expected a mark from 0 to 2**63 - 1, found {show_raw(mark)}")
+        self._registry.checkpoint_at(mark)
 
     def save(self, path: str | Path, *, mode: int | None = None) -> None:
         """Write the schema, all subscriptions in their order and what `observe` learned, atomically: the adaptive
@@ -338,6 +395,7 @@ class Engine(Generic[Id]):
         verify: str = "full",
         mode: int | None = None,
         read_only: bool = False,
+        marked: bool = False,
         **options: Any,
     ) -> Self:
         """The engine kept there; `options` override, e.g. `algorithm=`.
@@ -346,7 +404,8 @@ class Engine(Generic[Id]):
         `close`, or the end of a `with`, lets the folder go. `create=True` makes one if there is none.
         A new folder is its owner's alone unless `mode` says otherwise (0o750: the group may read it); given for one
         that exists, it is changed. A folder that may not be written to opens for reading. `read_only=True` does so
-        beside the one process that writes it: `refresh` takes in what that wrote since.
+        beside the one process that writes it: `refresh` takes in what that wrote since. With `marked=True` writes stay
+        in memory until `checkpoint`: for those who keep a log of their own and read on in it from `mark`.
         `verify="full"` looks at the sums and the structure of all segments, "structure" spares the sums, "trusted"
         spares both: it opens any size in milliseconds, and is for files that nobody else can have written. Under
         another algorithm than "adaptive" the subscriptions are read into memory, and later writes are not kept.
@@ -356,8 +415,9 @@ class Engine(Generic[Id]):
         _check_schema(schema)
         checked_verify(verify)
         path = _checked_path(path)
-        if create and algorithm != "adaptive":
-            raise OptionError(f"only the adaptive engine keeps a folder: create=True does not go with {algorithm!r}")
+        if (create or marked) and algorithm != "adaptive":
+            asked = "create=True" if create else "marked=True"
+            raise OptionError(f"only the adaptive engine keeps a folder: {asked} does not go with {algorithm!r}")
         if read_only and (create or not path.is_dir()):
             raise OptionError(f"read_only=True is for a folder that exists, found {str(path)!r}, create={create}")
         if not create and not path.is_dir():
@@ -367,6 +427,7 @@ class Engine(Generic[Id]):
             options = {"algorithm": kept.algorithm} | options
         elif algorithm == "adaptive":
             how = {"schema": schema, "create": create, "mode": checked_mode(mode), "read_only": read_only}
+            how |= {"marked": marked}
             return cls._open_folder(path, verify, options, **how)
         else:
             with cls._open_folder(path, verify, {}, schema=schema, read_only=read_only) as opened:
@@ -429,6 +490,8 @@ def _registry(schema: Schema, algorithm: str, options: dict[str, Any], wait: boo
     from tamis.segments.segment_registry import SegmentRegistry
 
     _check_option("tuning", options.get("tuning", DEFAULT), Tuning)
+    _check_option("observe", options.get("observe", True), bool)
+    _check_option("seed", options.get("seed", 0), int)
     for name, kind in (("statistics", Statistics), ("folder", Folder)):
         if options.get(name) is not None:
             _check_option(name, options[name], kind)

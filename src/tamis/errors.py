@@ -11,6 +11,14 @@
     ├── SegmentError          a stored file that is damaged or foreign   .path
     ├── JobError              a Spark job that failed, for a reason in its input or around it
     ├── WriteConflict         somebody else committed first              .path .version
+    ├── Conflict              a change that does not go with what is there   .ids
+    │   └── EtagMismatch      another version than the one meant         .etag
+    ├── KeyReused             one idempotency key, two requests          .key
+    ├── TooBusy               more is waiting than may; try again later  .retry_after
+    ├── UnknownFeed           a feed that is not there                   .name
+    ├── UnknownPosition       no event has that position                 .position
+    ├── ServiceClosed         the service was closed
+    ├── ServiceError          a server that did not answer, or not as one does   .status
     └── JavaError             no Java runtime that Spark can use
 
     TwinDomainWarning         a new domain equals an existing one        .name .twin
@@ -23,16 +31,24 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "Conflict",
+    "EtagMismatch",
     "EventError",
     "JavaError",
     "JobError",
+    "KeyReused",
     "LanguageError",
     "LimitError",
     "OptionError",
     "SchemaError",
     "SegmentError",
+    "ServiceClosed",
+    "ServiceError",
     "TamisError",
+    "TooBusy",
     "TwinDomainWarning",
+    "UnknownFeed",
+    "UnknownPosition",
     "UnknownSubscription",
     "WorkError",
     "WriteConflict",
@@ -135,6 +151,66 @@ class WriteConflict(TamisError):
         super().__init__(f"{path}: {message}")
         self.path = path
         self.version = version
+
+
+class Conflict(TamisError):
+    """A change that does not go with what is there. `ids` are those of the subscriptions concerned, if any are."""
+
+    def __init__(self, message: str, ids: tuple[str | int, ...] = ()) -> None:
+        super().__init__(message)
+        self.ids = ids
+
+
+class EtagMismatch(Conflict):
+    """A subscription is another than the one meant. `etag` is that of the one there, None if there is none."""
+
+    def __init__(self, message: str, etag: str | None) -> None:
+        super().__init__(message)
+        self.etag = etag
+
+
+class KeyReused(TamisError):
+    """An idempotency key that came with another request before."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the idempotency key {key!r} was used for another request; choose a new one")
+        self.key = key
+
+
+class TooBusy(TamisError):
+    """More is waiting than may wait. Nothing was taken; `retry_after` is in seconds."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class UnknownFeed(TamisError):
+    """A name that no feed has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no feed has the name {name!r}")
+        self.name = name
+
+
+class UnknownPosition(TamisError):
+    """A position that no event has, or that was not reached yet."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(f"no event has the position {position}")
+        self.position = position
+
+
+class ServiceClosed(TamisError):
+    """A service that was closed, or never started."""
+
+
+class ServiceError(TamisError):
+    """A server that a client did not reach, or whose answer it cannot read; `status` is None if there was none."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class JavaError(TamisError):

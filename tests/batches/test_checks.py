@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tamis.batches.checks import CHECKS, Between, OneOf, Text, plain_check
-from tamis.model import Boolean, Domain, Enumerated, Hierarchical, Integer, Number, String, Timestamp, Untyped
+from tamis.model import Boolean, Domain, Enumerated, Hierarchical, Integer, Number, Records, String, Timestamp, Untyped
 from tamis.model.finite import EventTypes
 from tamis.model.values import ValueRefused
 
@@ -16,6 +16,7 @@ DOMAINS: list[Domain] = [
     *(Integer(), Integer(0, 5), Integer(None, 3), Integer(-(10**40), 10**40), Integer(2**63, 2**64)),
     *(Number(), String(), Boolean(), Timestamp(), Untyped()),
     *(Enumerated(("a", "é")), EventTypes(("a",)), Hierarchical.of({"a": (), "b": ("a",)})),
+    Records.of({"a": Integer()}),
 ]
 VALUES = [
     *(0, 1, 3, 5, 6, -1, 2**62, 2**62 + 1, -(2**62), 2**63, 10**30, True, False),

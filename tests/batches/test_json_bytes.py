@@ -47,7 +47,7 @@ def check(schema: Schema, batch: Batch, refused: dict[int, Said], expected: Sequ
 
 def read(schema: Schema, data: bytes, used: Used) -> tuple[Batch, dict[int, Said]]:
     refused: dict[int, Said] = {}
-    text = JsonText(memoryview(data))
+    text = JsonText.told(memoryview(data))
     batch = read_json(text, schema, lambda row, error: refused.update({row: (type(error), str(error))}), used=used)
     return batch, refused
 

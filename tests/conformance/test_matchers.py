@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 from functools import cache
@@ -12,8 +13,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 
 from tamis import Engine
+from tamis.language import parse
 from tamis.matchers import MATCHERS
+from tamis.model import Operator, Threshold
 from tests.conformance.histories import History, histories, replay
+from tests.strategies import Dice, make_expression, make_schema
 
 _EXAMPLES = int(os.environ.get("TAMIS_EXAMPLES", "50"))
 _SLOW_TO_DRAW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -38,6 +42,20 @@ def test_any_history_has_the_naive_answers(algorithm: str, history: History) -> 
 @given(history=histories())
 def test_any_history_has_the_naive_answers_in_sql(algorithm: str, history: History) -> None:
     replay(history, algorithm)
+
+
+def test_histories_draw_every_operator() -> None:
+    found: set[Operator] = set()
+    for seed in range(300):
+        dice = Dice(random.Random(seed).randrange)
+        schema = make_schema(dice)
+        waiting = [one for _ in range(3) for one in parse(make_expression(dice, schema), schema)]
+        for predicate in (predicate for conjunction in waiting for predicate in conjunction):
+            found.add(predicate.operator)
+            if isinstance(predicate.operand, Threshold):
+                found.update(one.operator for one in predicate.operand.predicates())
+
+    assert set(Operator) - found == set()
 
 
 @pytest.mark.parametrize("algorithm", MATCHERS)

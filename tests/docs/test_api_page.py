@@ -27,7 +27,7 @@ def test_every_public_name_is_on_the_page(module: ModuleType, prefix: str) -> No
     assert [name for name in module.__all__ if f"`{prefix}{name}`" not in API and f"`{prefix}{name}(" not in API] == []
 
 
-@pytest.mark.parametrize("kind", [tamis.Engine, tamis.Matches])
+@pytest.mark.parametrize("kind", [tamis.Engine, tamis.Client, tamis.Matches])
 def test_every_method_is_on_the_page_with_its_parameters(kind: type) -> None:
     public = {name: getattr(kind, name) for name in vars(kind) if not name.startswith("_")}
 

@@ -22,7 +22,8 @@ def state(engine: Engine, events: list[dict[str, object]]) -> tuple[object, ...]
     engine.check()
     answers = [sorted(map(str, ids)) for ids in engine.match_many(events)]
     stats = engine.stats()
-    return stats | {"work": None}, len(engine), [(id, engine.expression(id)) for id in engine.ids()], answers
+    counted = {"work": None, "observed": None, "homes": [{**home, "candidates_met": None} for home in stats["homes"]]}
+    return stats | counted, len(engine), [(id, engine.expression(id)) for id in engine.ids()], answers
 
 
 def bad_expression(text: object) -> Callable[[Engine], object]:

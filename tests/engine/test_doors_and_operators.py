@@ -43,12 +43,15 @@ TEXTS = {
     **{word: f"t {word}" for word in ("is present", "is missing")},
     "at least": "at least 2 of (s includes 'b', n > 2, t contains 'AB' ignoring case)",
     "not at least": "not at least 2 of (s = 'aB', n > 2, at least 1 of (t = 'x', s like '%b'))",
+    "any": "any(r: k = 1 and s includes 'b')",
+    "not any": "not any(r: k = 1 and s includes 'b')",
     "several": "s includes 'a' and s not like '_b' and s != 'x' ignoring case and n > 1",
     "several of a set": "s includes 'a' and s not like '%B' and n > 1",
 }
+RECORDS = ([{"k": 1, "s": "ab"}, {"k": 2}], [{"k": 1, "s": "a"}, {"k": 2, "s": "b"}], [{}], [], None)
 EVENTS = [
-    {"s": s, "n": n, "m": 3, "t": t, "ignored": "ab"}
-    for s in ("aB", "ab", "ab%c", "xBy", "ba", "", "ß", ["ab", "c"], ["aB", 4], 5, True, None)
+    {"s": s, "n": n, "m": 3, "t": t, "r": RECORDS[at % len(RECORDS)], "ignored": "ab"}
+    for at, s in enumerate(("aB", "ab", "ab%c", "xBy", "ba", "", "ß", ["ab", "c"], ["aB", 4], 5, True, None))
     for n, t in ((2, "AB"), (3, ["aB", "x"]), (4, None), (None, 7), (1, ["x", 1]))
 ]
 

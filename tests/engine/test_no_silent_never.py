@@ -51,7 +51,7 @@ def test_a_name_that_differs_by_case_or_a_letter_is_noted() -> None:
         ("the attribute 'categry' is new and differs from 'category' by one letter: is that one meant?",),
         (),
     ]
-    assert many == ("the attribute 'color' is new and differs from 'colour' by one letter: is that one meant?",)
+    assert many == ("the attribute 'colour' is new and differs from 'color' by one letter: is that one meant?",)
 
 
 def test_a_declared_schema_needs_no_such_notes() -> None:

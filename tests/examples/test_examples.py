@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from tamis import Engine
 from tests.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -50,6 +52,28 @@ def test_price_alerts_go_on_where_the_day_before_left_them(tmp_path: Path) -> No
     ]
     assert second.splitlines() == ["from before: ann", "ann: OAK at 94.75", "still waiting: nobody"]
     assert third.startswith("new: ")
+
+
+@pytest.mark.spark
+def test_the_broker_tells_every_topic_and_takes_up_a_filter_that_comes_later(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES / "alerts"))
+    import broker
+
+    *batches, last = broker.broker(spark, tmp_path / "night", 100, 200)
+
+    engine = Engine(broker.SCHEMA, algorithm="naive")
+    engine.subscribe_many([one[:2] for one in broker.filters(100)])
+    events = [{name: value for name, value in one.items() if name != "event_id"} for one in broker.alerts(200)]
+    wanted = sum(len(engine.match(one)) for one in events)
+    bright = [one["candidate"] for at, one in enumerate(events) if at % 5 > 1]
+    late = sum(one["magnitude"] < 18 and one["score"] > 0.5 for one in bright)
+    assert [line.partition(", ")[0] for line in batches] == [f"batch {number}: 40 events" for number in range(5)]
+    assert ["version 1" in line for line in batches] == [True, True, False, False, False]
+    assert last.startswith(f"{wanted + late} notifications for ")
+    assert last.endswith(f"{late} by the filter that came later")
+    assert late > 0
 
 
 @pytest.mark.spark

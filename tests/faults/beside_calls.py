@@ -89,7 +89,8 @@ def fork(work: object, *arguments: object) -> int:
         status = 1
         try:
             faulthandler.dump_traceback_later(250, exit=True)
-            print(work.__name__, work(*arguments) or 0, flush=True)  # type: ignore[operator,attr-defined]
+            told = f"{work.__name__} {work(*arguments) or 0}\n"  # type: ignore[operator,attr-defined]
+            os.write(1, told.encode())  # at once: unbuffered, `print` writes word by word, and another's come between
             status = 0
         except BaseException:  # noqa: BLE001 - told
             traceback.print_exc()

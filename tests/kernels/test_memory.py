@@ -6,10 +6,10 @@ from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple, get_type_hints
 
+import numba
 import numpy as np
 import pytest
 
-from tamis.kernels.jit import allocating
 from tamis.kernels.memory import Field, Grid, Table, fields_of, place_of, reader_of, table_of
 from tamis.kernels.segments.one_table import STALE, Single, match_one
 
@@ -18,9 +18,9 @@ FIELDS = {field.path: field for field in fields_of(Single)}
 _single_at = reader_of(Single)
 
 
-@allocating
+@numba.njit
 def read(table: Table) -> Any:
-    """Not for programs: decision 0008 says why."""
+    """Not for programs: decision 0008 says why. Not kept on disk either, where it would outlive the fields."""
     return _single_at(table)
 
 

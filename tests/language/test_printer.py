@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tamis.language import parse, parse_raw, print_predicate, print_subscription
 from tamis.language.normal import normalise
-from tamis.model import Schema
+from tamis.model import OPERATORS, Operator, Schema
+from tamis.model.operators import IGNORING_CASE, Needs, Shape
 from tests.strategies import expressions, schemas
 
 OPEN = Schema(open=True)
@@ -74,6 +75,33 @@ def test_a_predicate_is_printed_the_plain_way(text: str) -> None:
     ((predicate,),) = parse_raw(text, OPEN)
 
     assert print_predicate(predicate) == text
+
+
+def written(operator: Operator) -> str:
+    """A test with the operator, of an attribute and with constants that look like other things."""
+    row, word = OPERATORS[operator], operator.value.removesuffix(IGNORING_CASE)
+    if operator is Operator.AT_LEAST:
+        return "at least 1 of (of = 'like', \"in\" like '%a_b' or any = 1, at least 1 of (case = 2, least is missing))"
+    if row.shape is Shape.RECORDS:
+        return f"{word}(any: of = 'like' or any(case: \"in\" is missing))"
+    if row.shape is Shape.PRESENCE:
+        return f"like {word}"
+    if word.startswith("not ") and row.needs is Needs.ORDER:
+        return f"not of {word.removeprefix('not ')} 3"
+    constant = {Shape.PATTERN: r"'it''s\\%_%\\\\😀_'"}.get(row.shape, "'it''s ẞ 😀'")
+    operand = f"({constant}, 'ﬃ', 'in')" if word in ("in", "not in") else constant
+    return f'"of" {word} {operand}{IGNORING_CASE if row.folded else ""}'
+
+
+@pytest.mark.parametrize("operator", Operator)
+def test_every_operator_is_read_as_itself_and_printed_so_that_it_is_again(operator: Operator) -> None:
+    ((predicate,),) = parse_raw(written(operator), OPEN)
+
+    printed = print_predicate(predicate)
+
+    assert predicate.operator is operator
+    assert parse_raw(printed, OPEN) == [(predicate,)]
+    assert print_subscription(parse(printed, OPEN)) == print_subscription(parse(written(operator), OPEN))
 
 
 def test_a_subscription_that_never_matches_prints_as_one_that_never_matches() -> None:

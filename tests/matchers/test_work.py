@@ -162,3 +162,34 @@ def test_a_matrix_past_its_bound_is_refused_and_nothing_is_lost(algorithm: str) 
 
     assert engine.match({"a": 1}) == ["ann"]
     engine.check()
+
+
+@pytest.mark.parametrize("algorithm", ["equality-preferred", "quarantining"])
+def test_clusters_are_looked_up_once_per_schema_that_the_event_has(algorithm: str) -> None:
+    engine = Engine(algorithm=algorithm)
+    engine.subscribe_many([(n, f"a = {n % 10} and b = 1") for n in range(100)] + [(100, "a = 7"), (101, "c = 1")])
+
+    engine.match({"a": 7, "b": 1})
+
+    work = engine.stats()["work"]
+    assert (work["clusters_looked_up"], work["members_found"]) == (2, 11)
+
+
+def test_a_tree_s_bucket_rows_are_counted_beside_its_nodes() -> None:
+    engine = Engine(Schema.loads('attributes = { a = "integer", b = "integer" }'), algorithm="tree")
+    engine.subscribe_many([(0, "a = 1"), (1, "b = 1")])
+
+    engine.match({"a": 1, "b": 0})
+
+    work = engine.stats()["work"]
+    assert (work["nodes_visited"], work["bucket_rows"]) == (1, 2)
+
+
+def test_lists_are_relocated_when_they_are_full_and_not_otherwise() -> None:
+    at_once, one_by_one = Engine(algorithm="counting-lists"), Engine(algorithm="counting-lists")
+    at_once.subscribe_many([(n, "a = 1") for n in range(1000)])
+    for n in range(1000):
+        one_by_one.subscribe(n, "a = 1")
+
+    assert at_once.stats()["relocated"] == 0
+    assert 0 < one_by_one.stats()["relocated"] < 4 * 1000, "lists grow by half, so copies stay linear"

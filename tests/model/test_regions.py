@@ -108,12 +108,13 @@ def test_every_operator_has_its_row() -> None:
     assert set(OPERATORS) == set(Operator)
 
 
-def test_seven_operators_are_about_the_set_of_values_or_the_event() -> None:
+def test_nine_operators_are_about_the_set_of_values_or_the_event() -> None:
     o = Operator
 
     # Another one is for `language/normal.py`, `compile/constraints.py` and `parts/front.py` to know.
     assert frozenset(Operator) - COMPARISONS == {
-        *(o.CONTAINS, o.LACKS, o.FOLDED_CONTAINS, o.FOLDED_LACKS, o.PRESENT, o.MISSING, o.AT_LEAST)
+        *(o.CONTAINS, o.LACKS, o.FOLDED_CONTAINS, o.FOLDED_LACKS, o.PRESENT, o.MISSING, o.AT_LEAST),
+        *(o.ANY, o.NOT_ANY),
     }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tamis import Engine
 from tamis.model import SubscriptionId
+from tests.segments.histories import restless
 
 Operation = tuple[str, Any]
 Model = dict[SubscriptionId, str]
@@ -68,10 +69,11 @@ def write(engine: Engine, operation: Operation) -> None:
 
 
 def main(path: str, seed: str) -> None:
-    engine = Engine.open(Path(path), create=True)
-    for number, operation in enumerate(operations(int(seed), engine.ids())):
-        write(engine, operation)
-        print(number, flush=True)
+    with restless():
+        engine = Engine.open(Path(path), create=True)
+        for number, operation in enumerate(operations(int(seed), engine.ids())):
+            write(engine, operation)
+            print(number, flush=True)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.batches.arrow_columns import leaf_of, leaves, only_used
+from tamis.batches.arrow_columns import is_list_of_structs, leaf_of, leaves, may_hold_records, only_used
+from tamis.batches.arrow_records import add_records, record_column
 from tamis.batches.arrow_rows import ArrowEvents, check_names, raws
 from tamis.batches.arrow_types import read_values
 from tamis.batches.asking import Raw, Refuse, ask
@@ -22,7 +23,7 @@ from tamis.batches.batch import Batch
 from tamis.batches.columns import Accepted, Columns
 from tamis.errors import EventError, LimitError
 from tamis.model import Schema
-from tamis.model.names import Used
+from tamis.model.names import MAX_DEPTH, Used
 
 __all__ = ["Arrow", "batch_of_arrow", "certain", "doubtful_rows"]
 
@@ -45,7 +46,7 @@ def batch_of_arrow(
     if used is not None:
         _check_names(events)
         events = only_used(events, used)
-    columns = _look_at(events, schema, validated, used, text)
+    columns = _look_at(events, schema, _Asked(validated, used, text))
 
     def asked(good: Mask) -> Accepted:
         return dict(ask(doubtful_rows(events, good), schema, refuse, validated=validated, used=used))
@@ -71,20 +72,49 @@ def _chosen(events: Arrow, rows: Longs) -> Iterator[Raw]:
         return chain.from_iterable(raws(events.slice(row, 1)) for row in rows.tolist())
 
 
-def _look_at(
-    events: Arrow, schema: Schema, validated: bool = False, used: Used | None = None, text: bool = False
-) -> Columns:
+class _Asked(NamedTuple):
+    """What is asked of events: as in `batch_of_arrow`, and how many lists are around them."""
+
+    validated: bool = False
+    used: Used | None = None
+    text: bool = False
+    depth: int = 0
+
+
+_ALL = _Asked()
+
+
+def _look_at(events: Arrow, schema: Schema, asked: _Asked = _ALL) -> Columns:
     _check_names(events)
-    columns = _distinct(events, used)
+    columns = _distinct(events, asked.used)
     if columns is None:
         return Columns(np.zeros(len(events), bool))
     found = Columns(_there(events))
-    for name, column in columns.items():
+    lists = {name: column for name, column in columns.items() if may_hold_records(column.type)}
+    for name, column in columns.items() if not lists else [one for one in columns.items() if one[0] not in lists]:
         held, leaf = leaf_of(column)
         if len(leaf.rows):
-            found.add(name, leaf, read_values(held, text=text), schema, validated=validated)
-    found.check(schema, validated=validated)
+            found.add(name, leaf, read_values(held, text=asked.text), schema, validated=asked.validated)
+    for name, column in lists.items():
+        _look_into(found, name, column, schema, asked)
+    found.check(schema, validated=asked.validated)
     return found
+
+
+def _look_into(found: Columns, name: str, column: pa.Array, schema: Schema, asked: _Asked) -> None:
+    """Of lists of structs the records are looked at by the column, too."""
+    inner, used = schema.records(name), asked.used
+    if inner is None or not is_list_of_structs(column.type) or asked.depth == MAX_DEPTH:
+        found.certain[leaf_of(column)[1].rows] = False
+        return
+    records = record_column(column)
+    if not len(records.rows):
+        return
+    within = None if used is None else used.within(name)
+    structs = records.structs if within is None else only_used(records.structs, within)
+    looked_at = _look_at(structs, inner, asked._replace(used=within, depth=asked.depth + 1))
+    source = ArrowEvents(structs, inner, {}, used=within) if used is None or name in used.names else None
+    add_records(found, name, records, looked_at, source)
 
 
 def _check_names(events: Arrow) -> None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tamis.batches.arrow_maps import fields_of_map
 from tamis.model.names import Used, flatten
 
-__all__ = ["Leaf", "leaf_of", "leaves", "only_used", "whole"]
+__all__ = ["Leaf", "is_list_of_structs", "leaf_of", "leaves", "may_hold_records", "only_used", "whole"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -31,8 +31,22 @@ def leaves(events: pa.Table | pa.StructArray, used: Used | None = None) -> Itera
 
     Only those that are `used`, where that is given.
     """
-    found = flatten(_fields(events), _inside)
-    return ((name, whole(column)) for name, column in found if used is None or name in used.names)
+    for name, column in flatten(_fields(events), _inside):
+        if used is None or name in used.names or (name in used.inside and may_hold_records(column.type)):
+            yield name, whole(column)
+
+
+def may_hold_records(kind: pa.DataType, *, listed: bool = False) -> bool:
+    """Whether it is lists of structs or maps, however they are encoded."""
+    if kind.id in (_DICTIONARY, _RUNS):
+        return may_hold_records(kind.value_type, listed=listed)
+    if kind.id in _LISTS or kind.id == _FIXED:
+        return not listed and may_hold_records(kind.value_type, listed=True)
+    return listed and kind.id in (_STRUCT, _MAP)
+
+
+def is_list_of_structs(kind: pa.DataType) -> bool:
+    return (kind.id in _LISTS or kind.id == _FIXED) and kind.value_type.id == _STRUCT
 
 
 def only_used(events: pa.Table | pa.StructArray, used: Used) -> pa.Table | pa.StructArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -15,7 +15,8 @@ from tamis.model import Event, Kind
 from tamis.model.caching import cached_property
 from tamis.model.names import Used
 
-__all__ = ["Batch", "Column", "Part", "ReadBatch", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
+__all__ = ["Batch", "Column", "Part", "Readable", "Whole", "batch_of_events", "column_of", "joined"]
+__all__ += ["Listed", "ReadBatch", "select_lists"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -71,6 +72,8 @@ class Batch:
     source: Whole
     chosen: Longs | None = None
     """Where in `source` each event is; None if they lie there in order."""
+    lists: dict[str, list[Listed]] = field(default_factory=dict)
+    """The records of lists that somebody asks about."""
 
     def event(self, row: int) -> Event:
         return self.source[row if self.chosen is None else int(self.chosen[row])]
@@ -90,7 +93,36 @@ class Batch:
             if kept := [part for one in listed if len((part := one.select(place)).rows)]:
                 parts[name] = kept
         at = chosen if self.chosen is None else self.chosen[chosen]
-        return Batch(len(chosen), parts, self.source, at)
+        return Batch(len(chosen), parts, self.source, at, select_lists(self.lists, place))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Records of one list, as events of their own: `rows` are the events that they belong to, ascending."""
+
+    rows: Ints
+    source: Sequence[Event] | Batch
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The records as columns."""
+        return self.source if isinstance(self.source, Batch) else batch_of_events(self.source)
+
+    def select(self, place: Ints) -> Listed:
+        """The records of those events whose new number `place` has; -1 for the others."""
+        rows = place[self.rows]
+        kept = np.flatnonzero(rows >= 0)
+        if len(kept) == len(rows):
+            return Listed(rows, self.source)
+        if isinstance(self.source, Batch):
+            return Listed(rows[kept], self.source.select(kept))
+        return Listed(rows[kept], [self.source[at] for at in kept.tolist()])
+
+
+def select_lists(lists: dict[str, list[Listed]], place: Ints) -> dict[str, list[Listed]]:
+    """The same of all lists of a batch."""
+    found = {name: [one.select(place) for one in listed] for name, listed in lists.items()}
+    return {name: [one for one in listed if len(one.rows)] for name, listed in found.items()}
 
 
 ReadBatch: TypeAlias = Callable[[Used], Batch]
@@ -109,7 +141,17 @@ def batch_of_events(events: Sequence[Event]) -> Batch:
     parts: dict[str, list[Part]] = defaultdict(list)
     for (name, kind), (rows, data) in lists.items():
         parts[name].append(Part(kind, np.array(rows, np.int32), column_of(data, kind)))
-    return Batch(len(events), dict(parts), events)
+    return Batch(len(events), dict(parts), events, lists=_lists_of(events))
+
+
+def _lists_of(events: Sequence[Event]) -> dict[str, list[Listed]]:
+    found: dict[str, tuple[list[int], list[Event]]] = defaultdict(lambda: ([], []))
+    for row, event in enumerate(events):
+        for name, records in event.records.items():
+            rows, listed = found[name]
+            rows += [row] * len(records)
+            listed += records
+    return {name: [Listed(np.array(rows, np.int32), listed)] for name, (rows, listed) in found.items()}
 
 
 def column_of(data: list[Any], kind: Kind) -> Column:

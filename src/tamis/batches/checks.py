@@ -25,6 +25,7 @@ from tamis.model import (
     Integer,
     Kind,
     Number,
+    Records,
     String,
     Timestamp,
     Untyped,
@@ -164,6 +165,7 @@ CHECKS: Mapping[type[Domain], Check] = {
     Enumerated: _NAMES,
     EventTypes: _NAMES,
     Hierarchical: _NAMES,
+    Records: Check(_of_kind, {}),
 }
 
 

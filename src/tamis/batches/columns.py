@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from tamis.batches.arrow_columns import Leaf
 from tamis.batches.arrow_types import Values
-from tamis.batches.batch import Batch, Part, Whole, batch_of_events, joined
+from tamis.batches.batch import Batch, Listed, Part, Whole, batch_of_events, joined, select_lists
 from tamis.batches.checks import values_in
 from tamis.batches.views import Types, keep_views, only_type
 from tamis.model import EVENT_TYPE, Event, Kind, Schema
-from tamis.model.events import MAX_VALUES
+from tamis.model.given import MAX_VALUES
+from tamis.model.names import MAX_DEPTH
 
 __all__ = ["Accepted", "Columns"]
 
@@ -34,6 +35,7 @@ class Columns:
 
     certain: Mask
     parts: dict[str, list[Part]] = field(default_factory=dict)
+    lists: dict[str, list[Listed]] = field(default_factory=dict)
     only: Types | None = None
     """The single event type of a schema: a value of every event, named or not."""
 
@@ -42,7 +44,7 @@ class Columns:
         domain = schema.domain(name)
         if found is not None:
             found = None if domain is None else values_in(domain, found, validated=validated)
-        if found is None or found.sound is False:
+        if found is None or found.sound is False or schema.is_field(name):
             self.certain[leaf.rows] = False
             return
         if found.sound is not True:
@@ -63,6 +65,8 @@ class Columns:
         """An event has at most `MAX_VALUES` values."""
         parts = [part for listed in self.parts.values() for part in listed]
         room = MAX_VALUES - len(parts)
+        if any(part.kind is Kind.RECORD for part in parts) or self.lists:
+            room //= 2 * MAX_DEPTH  # what lies within lists counts for each of them
         several = [part.rows for part in parts if not part.single]
         if sum(map(len, several)) > room:
             counts = sum(np.bincount(rows, minlength=len(self.certain)) for rows in several)
@@ -79,7 +83,11 @@ class Columns:
         if types is None:
             self.certain[:] = False
             return
-        given = {name: _rows(listed) for name, listed in self.parts.items() if name != EVENT_TYPE}
+        given = {
+            name: _rows(listed)
+            for name, listed in self.parts.items()
+            if name != EVENT_TYPE and not schema.is_field(name)
+        }
         self.certain &= keep_views(schema, size, given, types)
 
     def batch(self, ask: Callable[[Mask], Accepted], source: Callable[[Accepted], Whole]) -> Batch:
@@ -89,11 +97,11 @@ class Columns:
             at = self.only.names.indices.to_numpy()
             parts[EVENT_TYPE] = [Part(Kind.STRING, self.only.rows, self.only.names.dictionary, at, single=True)]
         if good.all():
-            return Batch(len(good), parts, source({}))
+            return Batch(len(good), parts, source({}), lists=self.lists)
         found = ask(good)
         if not good.any():
             return batch_of_events(list(found.values()))
-        return _merged(source(found), good, parts, found)
+        return _merged(good, Batch(len(good), parts, source(found), lists=self.lists), found)
 
 
 def _rows(parts: list[Part]) -> npt.NDArray[np.int32]:
@@ -102,18 +110,22 @@ def _rows(parts: list[Part]) -> npt.NDArray[np.int32]:
     return np.sort(np.concatenate([part.rows for part in parts]))
 
 
-def _merged(source: Whole, good: Mask, parts: dict[str, list[Part]], found: Accepted) -> Batch:
+def _merged(good: Mask, columns: Batch, found: Accepted) -> Batch:
     """What is certain by the column and what was accepted one by one, in the order of the rows."""
     asked = np.fromiter(found, np.int64, len(found))
     chosen = np.union1d(np.flatnonzero(good), asked)
     place = np.full(len(good), -1, np.int32)
     place[chosen] = np.arange(len(chosen), dtype=np.int32)
     by_column = np.where(good, place, np.int32(-1))
-    one_by_one = batch_of_events(list(found.values())).parts
+    read = batch_of_events(list(found.values()))
+    parts, one_by_one = columns.parts, read.parts
     together: dict[str, list[Part]] = {}
     for name in parts | one_by_one:
         listed = [part.select(by_column) for part in parts.get(name, [])]
         listed += [part.select(place[asked]) for part in one_by_one.get(name, [])]
         if kept := joined(part for part in listed if len(part.rows)):
             together[name] = kept
-    return Batch(len(chosen), together, source, chosen)
+    lists = select_lists(columns.lists, by_column)
+    for name, records in select_lists(read.lists, place[asked]).items():
+        lists[name] = [*lists.get(name, []), *records]
+    return Batch(len(chosen), together, columns.source, chosen, lists)

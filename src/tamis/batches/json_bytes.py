@@ -28,7 +28,7 @@ from tamis.model import Schema
 from tamis.model.caching import cached_property
 from tamis.model.names import MAX_DEPTH, Used
 
-__all__ = ["JsonText", "first_of", "read_json"]
+__all__ = ["JsonText", "Reading", "first_of", "read_json"]
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -43,13 +43,18 @@ _SPACE = b" \t\r\n"
 class JsonText:
     """A text, and whether it is an array or lines."""
 
-    def __init__(self, data: memoryview) -> None:
+    def __init__(self, data: memoryview, first: int = 0, *, is_array: bool = False) -> None:
         self.data = data
-        self.first = len(_MARK) if bytes(data[: len(_MARK)]) == _MARK else 0
-        at = _after_space(data, self.first)
-        self.is_array = bytes(data[at : at + 1]) == b"["
-        if self.is_array:
-            self.first = at + 1
+        self.first = first
+        self.is_array = is_array
+
+    @classmethod
+    def told(cls, data: memoryview) -> JsonText:
+        """The text tells itself what it is."""
+        first = len(_MARK) if bytes(data[: len(_MARK)]) == _MARK else 0
+        at = _after_space(data, first)
+        is_array = bytes(data[at : at + 1]) == b"["
+        return cls(data, at + 1 if is_array else first, is_array=is_array)
 
     @cached_property
     def bytes(self) -> Bytes:
@@ -60,7 +65,7 @@ def read_json(text: JsonText, schema: Schema, refuse: Refuse = raise_by_row, *, 
     """The accepted events as columns, in order; what is used of them, where the schema is open."""
     if used.whole:
         return batch_of_events([event for _, event in ask(read_slowly(text.data), schema, refuse, used=used)])
-    found = _Reading(text, plan_for(schema, used))
+    found = Reading(text, plan_for(schema, used))
     (found.read_array if text.is_array else found.read_lines)()
     used_here = used if schema.open else None
     events = _Events(text, found.starts, found.stops, found.states, found.wrong)
@@ -75,7 +80,7 @@ def read_json(text: JsonText, schema: Schema, refuse: Refuse = raise_by_row, *, 
     return columns.batch(asked, lambda known: ReadWhenAsked(events.raw, schema, used_here, known))
 
 
-class _Reading:
+class Reading:
     """A text on its way through the kernel, stretch by stretch."""
 
     def __init__(self, text: JsonText, plan: PlanOf) -> None:

@@ -25,7 +25,7 @@ def open_json(source: JsonSource) -> JsonText:
     if len(data) > MOST_BYTES:
         found = f"expected at most {MOST_BYTES:,} bytes of JSON at once, found {len(data):,}; cut it between two lines"
         raise LimitError(found, MOST_BYTES, len(data))
-    return JsonText(data)
+    return JsonText.told(data)
 
 
 def _bytes(source: JsonSource) -> memoryview:

@@ -114,7 +114,9 @@ def _read_reals(text: Bytes, tokens: Tokens, first: int) -> None:
     tokens.kind[chosen] = REAL
 
 
-def add_stretches(columns: Columns, stretches: list[Stretch], names: tuple[str, ...], schema: Schema) -> None:
+def add_stretches(
+    columns: Columns, stretches: list[Stretch], names: tuple[str, ...], schema: Schema, *, validated: bool = False
+) -> None:
     """Put the values of all stretches, one after another, among the columns."""
     places = dict.fromkeys(place for stretch in stretches for place in stretch.values)
     for group, attribute in places:
@@ -122,7 +124,7 @@ def add_stretches(columns: Columns, stretches: list[Stretch], names: tuple[str, 
         values = _joined(stretches, (group, attribute))
         for rows, found in _values(group, values, schema.domain(name), columns):
             leaf = Leaf(None, rows, bool((rows[1:] != rows[:-1]).all()))
-            columns.add(name, leaf, found, schema)
+            columns.add(name, leaf, found, schema, validated=validated)
 
 
 def _joined(stretches: list[Stretch], place: tuple[int, int]) -> _Values:

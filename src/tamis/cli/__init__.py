@@ -1,6 +1,7 @@
 """The command-line door: one file per command, listed in `_COMMANDS`.
 
-Exit codes: 0 done, 2 the user's mistake (one line on stderr), 1 ours; of `check` and `repair` 1 is damage.
+Exit codes: 0 done, 2 the user's mistake (one line on stderr), 1 ours; of `check` and `repair` 1 is damage, of
+`lint` something found.
 """
 
 from __future__ import annotations
@@ -22,8 +23,12 @@ _COMMANDS = {
     "generate": "the papers' workloads, on Spark",
     "index": "compile subscriptions into an index, on Spark",
     "match": "events against subscriptions, on Spark",
+    "serve": "publish and subscribe over HTTP",
+    "stream": "match events as they arrive, on Spark",
     "explain": "why an event does or does not match a subscription",
+    "lint": "what is wrong with subscriptions: dead, equal, covered, misspelt or dear ones",
     "schema": "check, infer or extend a schema",
+    "experiments": "redo a table or figure of the papers",
     "warm": "compile the inner loops now, not at the first call",
     "check": "look at all that is kept in a folder, a file or an index",
     "repair": "copy what is whole of something damaged",

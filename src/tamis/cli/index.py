@@ -76,7 +76,7 @@ def tell_rejected(path: str, count: int, *, kept: bool) -> None:
     if count:
         print(f"{count:,} subscriptions were rejected{':' if kept else ''}")
     if count and kept:
-        from tamis import spark as ts
+        from tamis.spark.steps.indexing import first_rejected
 
-        for row in ts.rejected_subscriptions(path).limit(3).collect():
-            print(f"  {row.id}: {row.reason}")
+        for id, reason in first_rejected(path, 3):
+            print(f"  {id}: {reason}")

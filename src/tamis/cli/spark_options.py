@@ -15,7 +15,7 @@ from tamis.errors import JavaError, OptionError
 if TYPE_CHECKING:
     from tamis.spark.running.sessions import SparkSession
 
-__all__ = ["add_spark_options", "start_spark", "whole"]
+__all__ = ["add_spark_options", "spark_installed", "start_spark", "whole"]
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
@@ -28,17 +28,24 @@ def start_spark(arguments: argparse.Namespace, new: str | None = None, *, quick:
 
     `quick` is for a minute's work on small data.
     """
-    try:
+    with spark_installed():
         from tamis import spark as ts
         from tamis.spark.running.data_files import check_new
         from tamis.spark.running.sessions import QUICK_SETTINGS
 
-        if new is not None:
-            check_new(new)
-        with _java_apart():
-            spark = ts.session(arguments.master, arguments.memory, QUICK_SETTINGS if quick else None)
-        spark.sparkContext.setLogLevel("OFF")  # a mistake is told in one line, by us
-        return spark
+    if new is not None:
+        check_new(new)
+    with _java_apart():
+        spark = ts.session(arguments.master, arguments.memory, QUICK_SETTINGS if quick else None)
+    spark.sparkContext.setLogLevel("OFF")  # a mistake is told in one line, by us
+    return spark
+
+
+@contextmanager
+def spark_installed() -> Iterator[None]:
+    """A package that is missing is the user's to install."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise OptionError(f"no package {error.name!r} here; run: pip install 'tamis[spark]'") from None
 

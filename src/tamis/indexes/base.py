@@ -13,7 +13,8 @@ value satisfy? Contract, tested for every entry of `INDEXES` by `tests/conforman
 - A structure that cannot hold a domain (a table over an unbounded one) raises `LimitError` when built, one that cannot
   hold another predicate (a time index past its memory) raises it from `insert`.
 - `check()` verifies every invariant and raises AssertionError with the one that broke.
-- `visited` counts nodes, slots or pages looked at by all searches so far; `bytes_used()` is the structure's size.
+- `visited` counts nodes, slots or pages looked at by all searches so far; `bytes_used()` is the index's size,
+  `structure_bytes()` that of the paper's structure alone, without what an index remembers of its predicates.
 - `close()` gives back what the index holds outside memory; an index in memory has nothing to give back.
 """
 
@@ -74,6 +75,8 @@ class PredicateIndex(Protocol):
     def search(self, value: Value) -> Ints: ...
 
     def bytes_used(self) -> int: ...
+
+    def structure_bytes(self) -> int: ...
 
     def check(self) -> None: ...
 
@@ -142,6 +145,9 @@ class MemoryIndex(ABC):
 
     def bytes_used(self) -> int:
         return self._bytes() + sys.getsizeof(self._held) + 56 * len(self._held)  # each a tuple of two
+
+    def structure_bytes(self) -> int:
+        return self._bytes()
 
     @abstractmethod
     def _bytes(self) -> int:

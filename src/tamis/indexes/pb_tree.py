@@ -41,10 +41,13 @@ class PbTree:
 
     An insertion, an `insert_many` or a deletion is one transaction; `with index.transaction():` makes one of several.
     With a `path` a transaction that returned is on disk. One process writes at a time; others may read.
+
+    `read` counts the pages that changes looked at, `written` those of the leaves and nodes that they stored, `pointed`
+    the leaves that were only pointed anew to a list node: the paper's Number_update.
     """
 
     def __init__(self, domain: Domain, path: str | Path | None = None) -> None:
-        self.visited = 0
+        self.visited = self.read = self.written = self.pointed = 0
         home = str(path) if path is not None else tempfile.mkdtemp(prefix="tamis-pb-tree-")
         self._store = Store(home, durable=path is not None)
         self._writer: Writer | None = None
@@ -63,8 +66,11 @@ class PbTree:
             try:
                 parent = outer.txn if outer else None
                 with self._store.env.begin(write=True, buffers=True, parent=parent) as txn:
-                    self._writer = Writer(self._store, txn)
+                    self._writer = writer = Writer(self._store, txn)
                     yield
+                    self.read += writer.pages
+                    self.written += writer.written
+                    self.pointed += writer.pointed
             finally:
                 self._writer = outer
             if outer is None:
@@ -114,6 +120,9 @@ class PbTree:
         with self._reading() as reader:
             stats = [reader.txn.stat(db) for db in (self._store.leaves, self._store.nodes, self._store.predicates)]
         return PAGE_BYTES * sum(one["branch_pages"] + one["leaf_pages"] + one["overflow_pages"] for one in stats)
+
+    def structure_bytes(self) -> int:
+        return self.bytes_used()
 
     def check(self) -> None:
         with self._reading() as reader:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.indexes.pb_pages import LEAF_ROWS, LIST_ROWS, Node, Numbers, items_of
-from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, Reader, Store, Transaction, packed
+from tamis.indexes.pb_store import GREATER, INEQUALITY, LESS, LISTS, PAGE_BYTES, Reader, Store, Transaction, packed
 from tamis.kernels.indexes.packed_keys import Items
 from tamis.model import Operator
 
@@ -80,6 +80,7 @@ class Writer(Reader):
     def __init__(self, store: Store, txn: Transaction) -> None:
         super().__init__(store, txn)
         self._links: dict[int, tuple[bytes, int, int]] = {}
+        self.written = self.pointed = 0
 
     # -- insertion ----------------------------------------------------------------------------------------------------
 
@@ -167,6 +168,7 @@ class Writer(Reader):
             last = leaf.place(end)[0] if end else len(leaf)
             leaf.extra[which, first:last] = node.number
             self._put_leaves(leaf)
+            self.pointed += 1
             key = leaf.high
             if not key or (end and end <= key):
                 return
@@ -249,10 +251,12 @@ class Writer(Reader):
         made = leaf.split(LEAF_BYTES) if leaf.size() > LEAF_BYTES else []
         for part in (leaf, *made):
             self.store.put_leaf(self.txn, part)
+            self.written += -(-part.size() // PAGE_BYTES)
 
     def _put_node(self, node: Node) -> None:
         self._links[node.number] = (node.low, node.previous, node.next)
         self.store.put_node(self.txn, node)
+        self.written += 1 + -(-node.size() // PAGE_BYTES)  # in two parts
 
     def _delete_node(self, number: int) -> None:
         del self._links[number]

@@ -156,6 +156,11 @@ class TimeIndex(MemoryIndex):
         self.visited += len(self._leaves).bit_length() + upto
         return leaf.state(upto, self._most)
 
+    @property
+    def listed(self) -> int:
+        """Ids that stand in the leaves' lists, each leaf's counted."""
+        return self._listed
+
     def _bytes(self) -> int:
         return 4 * self._listed + 200 * sum(len(leaf.points) for leaf in self._leaves)  # a point, by tracemalloc
 

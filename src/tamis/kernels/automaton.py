@@ -4,7 +4,9 @@ States are the beginnings of needles. From a state a byte leads on, if some need
 back* to the longest ending of itself that is a beginning, too. A text is gone through once, whatever the number of
 needles; a needle that a text has is told once for it.
 
-    next     (state, byte) → state, a hash table: its `keys` are 256 * state + byte, -1 is free
+    next     (state, byte) → state, a hash table of two numbers an entry: 256 * state + byte, -1 if it is free, and the
+             state that it leads to
+    first    byte → state, from the empty beginning, where most texts are most of the time
     fall     where a state falls back to
     needle   the needle that a state is the end of, or -1
     above    the nearest state down the falls that is the end of a needle, 0 if there is none
@@ -35,8 +37,8 @@ Long = np.int64
 class Automaton(NamedTuple):
     """See above. Entry s of `fall`, `needle` and `above` is of state s; state 0 is the empty beginning."""
 
-    keys: Longs
-    next: Ints
+    next: Longs
+    first: Ints
     fall: Ints
     needle: Ints
     above: Ints
@@ -65,40 +67,42 @@ def automaton_of(letters: Bytes, ends: Longs) -> Automaton:
     growth = _Growth(np.zeros(room, np.int32), np.zeros(room, np.uint8), np.zeros(room, np.int32))
     table = 1 << max(4, (2 * room).bit_length())
     needle = np.full(room, -1, np.int32)
-    keys, following = np.full(table, -1, np.int64), np.zeros(table, np.int32)
-    states = _grow(letters, ends, keys, following, needle, growth)
-    made = Automaton(keys, following, np.zeros(states, np.int32), needle[:states].copy(), np.zeros(states, np.int32))
+    following, first = np.full(2 * table, -1, np.int64), np.zeros(256, np.int32)
+    states = _grow(letters, ends, following, needle, growth)
+    begins = growth.depth[:states] == 1
+    first[growth.byte[:states][begins]] = np.flatnonzero(begins)
+    made = Automaton(following, first, np.zeros(states, np.int32), needle[:states].copy(), np.zeros(states, np.int32))
     _link(made, growth, np.argsort(growth.depth[:states], kind="stable"))
     return made
 
 
 @inlined
-def _place(keys: Longs, key: Long) -> Any:
-    """Where the key is, or would be; the table is a power of two and never full."""
-    mask = np.uint64(keys.shape[0] - 1)
-    at = spread(np.uint64(key)) & mask
-    while keys[at] != -1 and keys[at] != key:
-        at = (at + np.uint64(1)) & mask
+def _place(table: Longs, key: Long) -> Any:
+    """Where the key is, or would be; the table has a power of two of entries and is never full."""
+    mask = np.uint64(table.shape[0] - 1)
+    at = (spread(np.uint64(key)) << np.uint64(1)) & mask
+    while table[at] != -1 and table[at] != key:
+        at = (at + np.uint64(2)) & mask
     return at
 
 
 @kernel
-def _grow(letters: Bytes, ends: Longs, keys: Longs, following: Ints, needle: Ints, growth: _Growth) -> int:
+def _grow(letters: Bytes, ends: Longs, following: Longs, needle: Ints, growth: _Growth) -> int:
     """A state for each beginning of a needle; the value is how many there are."""
     states = 1
     for number in range(ends.shape[0] - 1):
         state = np.int64(0)
         for at in range(ends[number], ends[number + 1]):
             key = state * 256 + np.int64(letters[at])
-            place = _place(keys, key)
-            if keys[place] == -1:
-                keys[place] = key
-                following[place] = states
+            place = _place(following, key)
+            if following[place] == -1:
+                following[place] = key
+                following[place + np.uint64(1)] = states
                 growth.parent[states] = state
                 growth.byte[states] = letters[at]
                 growth.depth[states] = growth.depth[state] + 1
                 states += 1
-            state = np.int64(following[place])
+            state = following[place + np.uint64(1)]
         needle[state] = number
     return states
 
@@ -117,11 +121,12 @@ def _link(made: Automaton, growth: _Growth, order: Longs) -> None:
 @inlined
 def _step(made: Automaton, state: Long, byte: Long) -> Long:
     """The longest ending of what was read that is the beginning of a needle."""
-    place = _place(made.keys, state * 256 + byte)
-    while made.keys[place] == -1 and state > 0:
+    while state > 0:
+        place = _place(made.next, state * 256 + byte)
+        if made.next[place] != -1:
+            return made.next[place + np.uint64(1)]
         state = np.int64(made.fall[state])
-        place = _place(made.keys, state * 256 + byte)
-    return np.int64(made.next[place]) if made.keys[place] != -1 else np.int64(0)
+    return np.int64(made.first[byte])
 
 
 @kernel

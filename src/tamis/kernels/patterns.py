@@ -72,8 +72,11 @@ def _fits(letters: Bytes, at: Any, last: Any, program: Bytes, start: Any, stop: 
             step += 1
         elif some >= 0:
             mark = _following(letters, mark, last)
-            at = mark
             step = some + 1
+            if step < stop and program[step] != ANY:  # where a character begins, none of its other bytes can stand
+                while mark < last and letters[mark] != program[step]:
+                    mark += 1
+            at = mark
         else:
             failed = True
     while step < stop and program[step] == SOME:

@@ -6,6 +6,7 @@ subscribes, and nowhere else; texts that were stored before are read as ever.
 
     1    as first published
     2    `includes`, `like`, `ignoring case`, `at least`; on the right no attribute in double quotes, and no bare null
+    3    `any(list: …)`
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from collections.abc import Iterator
 
 from tamis.errors import LanguageError
 from tamis.language.foreign import NULLS
-from tamis.language.grammar import AtLeast, Group, Not, Operand, Syntax, Test, parse_syntax
+from tamis.language.grammar import Any, AtLeast, Group, Not, Operand, Syntax, Test, parse_syntax
 from tamis.model import Finite, Schema
 
 __all__ = ["LANGUAGE_VERSION", "SUSPECT", "check_new"]
 
-LANGUAGE_VERSION = 2
+LANGUAGE_VERSION = 3
 
 SUSPECT = re.compile(r'"|\b(?:' + "|".join(sorted(NULLS)) + r")\b", re.IGNORECASE)
 """No text without this is refused here; few have it."""
@@ -58,7 +59,7 @@ def _has(schema: Schema, attribute: str, word: str) -> bool:
 
 def _operands(tree: Syntax) -> Iterator[tuple[Test, Operand]]:
     match tree:
-        case Not():
+        case Not() | Any():
             yield from _operands(tree.part)
         case Group() | AtLeast():
             for part in tree.parts:

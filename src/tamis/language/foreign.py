@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tamis.model.values import show_raw
 
-__all__ = ["JOINTS", "NULLS", "SIGNS", "hint_at_attribute", "hint_at_operator", "hint_behind_operand"]
+__all__ = ["JOINTS", "NULLS", "SIGNS", "TWISTED", "hint_at_attribute", "hint_at_operator", "hint_behind_operand"]
 
 JOINTS = {"&&": "and", "||": "or"}
 """Taken as the words they stand for."""
@@ -26,6 +26,9 @@ SIGNS = {
 }
 """Signs that are no operators here."""
 
+TWISTED = {"=<": "<=", "=>": ">=", "<=>": "="}
+"""Read as two operators."""
+
 NULLS = frozenset({"null", "none", "nil"})
 
 _NO_REGULAR = SIGNS["~"]
@@ -38,9 +41,19 @@ _WORDS = {
     "iendswith": "write ends with '…' ignoring case",
     "startswith": "did you mean 'starts with'?",
     "endswith": "did you mean 'ends with'?",
-    "eq": "write =",
+    **dict.fromkeys(("eq", "equals", "equal"), "write ="),
     "ne": "write !=",
+    "gt": "write >",
+    **dict.fromkeys(("gte", "ge"), "write >="),
+    "lt": "write <",
+    **dict.fromkeys(("lte", "le"), "write <="),
+    "glob": "write like 'a%_b'",
     **dict.fromkeys(("regexp", "rlike", "regex", "matches", "match", "similar"), _NO_REGULAR),
+}
+_FUNCTIONS = {
+    **dict.fromkeys(("exists", "has"), "; write … is present"),
+    **dict.fromkeys(("lower", "upper"), "; there are no functions: write '…' ignoring case behind the operator"),
+    "any": "",
 }
 
 
@@ -50,6 +63,8 @@ def hint_at_operator(word: str, attribute: str) -> str:
         return f"; {_WORDS[word.lower()]}"
     if word in ("", ")", "and", "or"):
         return f"; that a boolean is true is written {attribute} = true"
+    if word == "(":
+        return _FUNCTIONS.get(attribute.lower(), "; there are no functions")
     if word == "-":
         return f'; an odd name goes in double quotes: "{attribute}-…"'
     return ""

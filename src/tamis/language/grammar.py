@@ -2,7 +2,8 @@
 
 expression := conjunct ('or' conjunct)*
 conjunct   := negated ('and' negated)*
-negated    := 'not' negated | '(' expression ')' | 'at' 'least' number 'of' '(' expression (',' expression)* ')' | test
+negated    := 'not' negated | '(' expression ')' | 'at' 'least' number 'of' '(' expression (',' expression)* ')'
+            | 'any' '(' attribute ':' expression ')' | test
 test       := attribute ( comparison operand folded?
                         | 'not'? 'in' '(' operand (',' operand)* ')' folded?
                         | 'not'? 'between' operand 'and' operand
@@ -20,13 +21,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tamis.errors import LanguageError, LimitError
-from tamis.language.foreign import hint_at_attribute, hint_at_operator, hint_behind_operand
+from tamis.language.foreign import SIGNS, TWISTED, hint_at_attribute, hint_at_operator, hint_behind_operand
 from tamis.language.tokens import Token, tokenize
 from tamis.model import OPERATORS, Operator
 from tamis.model.domains import hint
 from tamis.model.operators import Shape
+from tamis.model.values import show_raw
 
-__all__ = ["MAX_DEPTH", "MAX_MEMBERS", "AtLeast", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
+__all__ = ["MAX_DEPTH", "MAX_MEMBERS", "Any", "AtLeast", "Group", "Not", "Operand", "Syntax", "Test", "parse_syntax"]
 
 MAX_DEPTH = 64
 """Parentheses and `not` inside one another."""
@@ -37,7 +39,7 @@ _WORDED = {
     if operator.value[0].isalpha()
     and not row.negated
     and not row.folded
-    and row.shape not in (Shape.PRESENCE, Shape.COUNT)
+    and row.shape not in (Shape.PRESENCE, Shape.COUNT, Shape.RECORDS)
     and operator is not Operator.IN
 }
 """Operators that are words with one constant behind them. They are told by their place: `ends < 5` is an attribute."""
@@ -90,7 +92,16 @@ class AtLeast:
     parts: tuple[Syntax, ...]
 
 
-Syntax = Test | Not | Group | AtLeast
+@dataclass(frozen=True, slots=True)
+class Any:
+    """One record of a list."""
+
+    attribute: str
+    part: Syntax
+    column: int
+
+
+Syntax = Test | Not | Group | AtLeast | Any
 
 MAX_MEMBERS = 100
 """Expressions of which `at least` counts those that hold."""
@@ -115,6 +126,8 @@ class _Parser:
         return self.tokens[self.at]
 
     def fail(self, expected: str, extra: str = "") -> LanguageError:
+        if self.token.text == ":" and self.token.kind == "mark":
+            expected, extra = "an operator", f"; {SIGNS[':']}"
         return LanguageError(f"expected {expected}, found {self.token.show()}{extra}", self.token.column, self.text)
 
     def take(self, kind: str, *texts: str) -> Token | None:
@@ -133,7 +146,9 @@ class _Parser:
         foreign = hint_behind_operand(before.text, self.token.text) if before.kind == "word" else ""
         plain = ("word", "number")
         if foreign:
-            return foreign
+            raise LanguageError(f"expected a constant, found {before.show()}{foreign}", before.column, self.text)
+        if self.token.text.lower() == "escape" and before.kind == "string":
+            return "; in a pattern \\ makes the next character plain, and no other does"
         several = self.token.kind in plain and before.kind in plain
         return "; a date or a constant of several words goes in single quotes" if several else ""
 
@@ -167,10 +182,23 @@ class _Parser:
             if not self.take("mark", ")"):
                 raise self.fail("')', 'and' or 'or'", self.behind_operand())
             return inner
-        following = self.tokens[self.at + 1].text.lower() if self.token.kind == "word" else ""
-        if self.token.text.lower() == "at" and following == "least":
-            return self.at_least(depth)
+        if self.token.kind == "word":
+            first, following = self.token.text.lower(), self.tokens[self.at + 1]
+            if first == "at" and following.text.lower() == "least":
+                return self.at_least(depth)
+            if first == "any" and following == ("mark", "(", following.column):
+                return self.any(depth)
         return self.test()
+
+    def any(self, depth: int) -> Syntax:
+        self.at += 2
+        column = self.token.column
+        attribute = self.attribute("the name of a list")
+        self.need("mark", ":", "':' and an expression")
+        part = self.expression(depth + 1)
+        if not self.take("mark", ")"):
+            raise self.fail("')', 'and' or 'or'", self.behind_operand())
+        return Any(attribute, part, column)
 
     def at_least(self, depth: int) -> Syntax:
         self.at += 2
@@ -240,6 +268,9 @@ class _Parser:
         word = self.take("keyword", "missing", "present") or self.take_null()
         if word is None:
             other = {"true": "; write = false", "false": "; write = true"}.get(self.token.text, "")
+            if self.token.kind in ("string", "number"):
+                constant = self.token.text if self.token.kind == "number" else show_raw(self.token.text)
+                other = f"; write {'!=' if negative else '='} {constant}"
             raise self.fail("'missing' or 'present'", other)
         missing = (word.text != "present") is not negative
         return Test(attribute, Operator.MISSING if missing else Operator.PRESENT, (), column)
@@ -269,6 +300,8 @@ class _Parser:
             return Group(True, bounds)
         foreign = "" if negative or self.token.kind == "string" else hint_at_operator(self.token.text, attribute)
         near = foreign or (hint(self.token.text, _HINTS) if self.token.kind == "word" else "")
+        if negative and self.token.kind == "operator" and self.token.text == "=":
+            near = "; write !="
         after_not = ", ".join(map(repr, ("in", "between", *map(" ".join, _WORDED))))
         raise self.fail(" or ".join(after_not.rsplit(", ", 1)) if negative else "an operator", near)
 
@@ -307,5 +340,8 @@ class _Parser:
             return Operand("boolean", token.text, token.column)
         if token.kind == "name" or (token.kind == "mark" and token.text == "@"):
             return Operand("reference", self.attribute("an attribute's name"), token.column)
-        twisted = {"<": "; write <=", ">": "; write >="} if self.tokens[self.at - 1].text == "=" else {}
-        raise self.fail("a constant or an attribute", twisted.get(token.text, ""))
+        before = self.tokens[self.at - 1]
+        if before.kind == "operator" and (meant := TWISTED.get(before.text + token.text)):
+            found = before.text + token.text
+            raise LanguageError(f"expected an operator, found {found!r}; write {meant}", before.column, self.text)
+        raise self.fail("a constant or an attribute")

@@ -8,23 +8,35 @@ so that a short expression cannot fill the memory.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import NamedTuple
 
 from tamis.errors import LimitError
-from tamis.language.grammar import AtLeast, Group, Not, Syntax, Test
+from tamis.language.grammar import Any, AtLeast, Group, Not, Syntax, Test
 from tamis.language.links import partner, simplify_links
 from tamis.language.printer import print_predicate
 from tamis.language.resolve import Resolver
 from tamis.language.simplify import NEVER, simplify_comparisons
-from tamis.model import COMPARISONS, COMPLEMENT, Conjunction, Operator, Predicate, Reference, Schema, Threshold, Value
+from tamis.model import (
+    COMPARISONS,
+    COMPLEMENT,
+    Among,
+    Conjunction,
+    Operator,
+    Predicate,
+    Records,
+    Reference,
+    Schema,
+    Threshold,
+    Value,
+)
 from tamis.model.bindings import check_work
 from tamis.model.predicates import is_about_event
 
-__all__ = ["MAX_CONJUNCTIONS", "MAX_PREDICATES", "disjuncts", "normalise", "simplify"]
+__all__ = ["MAX_CONJUNCTIONS", "MAX_PREDICATES", "at_least_of", "disjuncts", "normalise", "ranked", "simplify"]
 
 _O = Operator
 
@@ -78,6 +90,8 @@ def _push(tree: Syntax, resolver: Resolver, *, negate: bool) -> _Junction | Pred
         return _push(tree.part, resolver, negate=not negate)
     if isinstance(tree, AtLeast):
         return _count(tree, resolver, negate)
+    if isinstance(tree, Any):
+        return _any(tree, resolver, negate)
     if isinstance(tree, Group):
         parts = tuple(_push(part, resolver, negate=negate) for part in tree.parts)
         return _Junction(tree.every is not negate, parts)
@@ -85,18 +99,47 @@ def _push(tree: Syntax, resolver: Resolver, *, negate: bool) -> _Junction | Pred
 
 
 def _count(tree: AtLeast, resolver: Resolver, negate: bool) -> _Junction | Predicate:
-    """Each member in a normal form of its own; those that never hold count for nothing.
+    """Each member in a normal form of its own.
 
     Fewer than k of n hold when at least n - k + 1 do not.
     """
     least = len(tree.parts) - tree.least + 1 if negate else tree.least
     raw = [disjuncts(Not(part) if negate else part, resolver) for part in tree.parts]
     _check_limit(sum(len(one) for member in raw for one in member), MAX_PREDICATES, "predicates")
-    members = [found for member in raw if (found := normalise(member, resolver.schema))]
-    if len(members) < least:
-        return _Junction(every=False, parts=())  # never
-    ordered = sorted(members, key=lambda member: [[_key(one) for one in conjunction] for conjunction in member])
-    return Predicate("", _O.AT_LEAST, Threshold(least, tuple(ordered)))
+    found = at_least(least, [normalise(member, resolver.schema) for member in raw])
+    return _Junction(every=False, parts=()) if found is NEVER else found
+
+
+def _any(tree: Any, resolver: Resolver, negate: bool) -> _Junction | Predicate:
+    """What a record must satisfy, in a normal form of its own. No `not` is pushed into it: that speaks of none."""
+    inner = resolver.within(tree.attribute, tree.column)
+    conjunctions = normalise(disjuncts(tree.part, inner), inner.schema)
+    if not conjunctions and not negate:
+        return _Junction(every=False, parts=())
+    if not conjunctions and isinstance(resolver.schema.domain(tree.attribute), Records):
+        return Predicate(tree.attribute, _O.PRESENT)  # elsewhere it still says: a list of records, nothing else
+    return Predicate(tree.attribute, _O.NOT_ANY if negate else _O.ANY, Among(conjunctions))
+
+
+def at_least(least: int, members: Sequence[tuple[Conjunction, ...]]) -> Predicate | None:
+    """So many of these; members that never hold count for nothing, and NEVER is what too few are."""
+    ranks = ranked(members)
+    return at_least_of(least, [members[at] for at in sorted(range(len(members)), key=ranks.__getitem__)])
+
+
+def at_least_of(least: int, ordered: list[tuple[Conjunction, ...]]) -> Predicate | None:
+    """The same of members that are in the order of their ranks."""
+    held = tuple(member for member in ordered if member)
+    return NEVER if len(held) < least else Predicate("", _O.AT_LEAST, Threshold(least, held))
+
+
+def ranked(members: Sequence[tuple[Conjunction, ...]]) -> list[int]:
+    """Where each member stands in the order in which all are written."""
+    keys = [[[_key(one) for one in conjunction] for conjunction in member] for member in members]
+    ranks = [0] * len(members)
+    for rank, at in enumerate(sorted(range(len(members)), key=keys.__getitem__)):
+        ranks[at] = rank
+    return ranks
 
 
 def _test(test: Test, resolver: Resolver, negate: bool) -> Predicate:
@@ -149,8 +192,12 @@ def simplify(conjunction: Conjunction, schema: Schema) -> Conjunction | None:
     kept = simplify_links(links, schema)
     if kept is NEVER:
         return NEVER
-    kept += dict.fromkeys(predicate for predicate in conjunction if isinstance(predicate.operand, Threshold))
+    inner = dict.fromkeys(one for one in conjunction if isinstance(one.operand, Threshold | Among))
+    if any(Predicate(one.attribute, COMPLEMENT[one.operator], one.operand) in inner for one in inner if one.attribute):
+        return NEVER
+    kept += inner
     linked = {name for link in links for name in (link.attribute, partner(link))}
+    linked |= {one.attribute for one in inner}
     for attribute, predicates in groups.items():
         merged = _merge(attribute, predicates, schema, attribute in linked)
         if merged is NEVER:
@@ -227,6 +274,8 @@ def _key(predicate: Predicate) -> tuple[object, ...]:
         shown = (1, operand.attribute)
     elif isinstance(operand, Threshold):
         shown = (3, operand.least, print_predicate(predicate))
+    elif isinstance(operand, Among):
+        shown = (4, print_predicate(predicate))
     else:
         shown = (2, len(operand), operand)
     return (predicate.attribute, _RANK[predicate.operator], shown)

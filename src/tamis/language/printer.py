@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tamis.language.tokens import KEYWORDS
-from tamis.model import COMPLEMENT, OPERATORS, TOTAL, Conjunction, Predicate, Reference, Threshold, Value, show
+from tamis.model import COMPLEMENT, OPERATORS, TOTAL, Among, Conjunction, Predicate, Reference, Threshold, Value, show
 from tamis.model.operators import IGNORING_CASE
 
 __all__ = ["print_predicate", "print_subscription"]
@@ -26,6 +26,8 @@ def print_predicate(predicate: Predicate) -> str:
     operator, operand = predicate.operator, predicate.operand
     if isinstance(operand, Threshold):
         return f"at least {operand.least} of ({', '.join(print_subscription(member) for member in operand.members)})"
+    if isinstance(operand, Among):
+        return f"{operator.value}({name}: {print_subscription(operand.conjunctions)})"
     if operand is None:
         return f"{name} {operator.value}"
     if operator in TOTAL:

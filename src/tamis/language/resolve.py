@@ -80,6 +80,14 @@ class Resolver:
             raise self.fail(f"no attribute is called {show_raw(attribute)}{near}", column)
         return domain
 
+    def within(self, attribute: str, column: int) -> Resolver:
+        """The names of a list's records."""
+        domain = self.domain(attribute, column)
+        inner = self.schema.records(attribute)
+        if inner is None:
+            raise self.fail(f"'any' needs a list of records, and {show_raw(attribute)} is {domain.type}", column)
+        return Resolver(self.text, inner)
+
     def check_operator(self, test: Test, domain: Domain) -> None:
         needs, word, name = OPERATORS[test.operator].needs, test.operator.value, show_raw(test.attribute)
         if needs is Needs.ORDER and not domain.ordered:
@@ -133,7 +141,8 @@ class Resolver:
             raise self.fail(f"{test.operator.value!r} takes a constant, found the attribute {theirs}", operand.column)
         if name == test.attribute:
             raise self.fail(f"the attribute {theirs} is compared with itself", operand.column)
-        if None not in (domain.kind, other.kind) and domain.kind is not other.kind:
+        records = Kind.RECORD in (domain.kind, other.kind)
+        if records or (None not in (domain.kind, other.kind) and domain.kind is not other.kind):
             raise self.fail(f"{mine} is {domain.type} and {theirs} is {other.type}: they never compare", operand.column)
         named = isinstance(domain, Finite) or isinstance(other, Finite)
         if OPERATORS[test.operator].needs is Needs.ORDER and (not other.ordered or (named and domain != other)):

@@ -17,7 +17,7 @@ from typing import NamedTuple, assert_never
 from tamis.language.intervals import NEVER
 from tamis.model import COMPLEMENT, OPERATORS, Kind, Operator, Predicate, String, Value, compare
 from tamis.model.operators import FOLDED, Shape
-from tamis.model.patterns import pattern
+from tamis.model.patterns import pattern, written
 from tamis.model.predicates import folded
 from tamis.model.values import string
 
@@ -62,7 +62,7 @@ def _simplest(text: str) -> tuple[Operator, Value]:
             return _O.ENDS, string(end)
         case ["", str(inside), ""]:
             return _O.INCLUDES, string(inside)
-    return _O.LIKE, string(found.text)
+    return _O.LIKE, string(written(text))
 
 
 # -- several tests of one attribute ---------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def _known(test: Predicate) -> _Known:
             last = stretches[-1]
             end = next((one.text for one in last.literals if one.offset + len(one.text) == last.length), "")
             return _Known(start, end, tuple(one.text for stretch in stretches for one in stretch.literals))
-        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.COUNT | Shape.PRESENCE:
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.COUNT | Shape.RECORDS | Shape.PRESENCE:
             raise AssertionError(f"{test.operator.value!r} is no truth about text")
         case never:
             assert_never(never)

@@ -37,13 +37,20 @@ _Items_co = TypeVar("_Items_co", bound=npt.NDArray[Any], covariant=True)
 
 @dataclass(slots=True)
 class Work:
-    """What an algorithm did, in its paper's own units. Tests assert these, never seconds."""
+    """What an algorithm did, in its paper's own units. Tests assert these, never seconds.
+
+    `bucket_rows` are looked at in nodes of trees, beside the nodes; `members_found` lie in those of the
+    `clusters_looked_up` whose equalities hold.
+    """
 
     events: int = 0
     predicates_evaluated: int = 0
     candidates_verified: int = 0
     counters_bumped: int = 0
     nodes_visited: int = 0
+    bucket_rows: int = 0
+    clusters_looked_up: int = 0
+    members_found: int = 0
     pages_read: int = 0
 
 

@@ -13,6 +13,7 @@ O(all predicates of all subscriptions), twice: the lists and the reverse associa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -89,6 +90,17 @@ class Counters:
     def bytes_used(self) -> int:
         return self.lists.bytes_used() + self.sizes.nbytes
 
+    def bytes_filled(self, rows: int) -> tuple[int, int]:
+        """Without room to grow: lists and counts; and what lets a row find its places in them, for its removal."""
+        groups = self.lists.groups
+        members = int(groups.lengths.sum())
+        one = groups.slots.itemsize + groups.places.itemsize + _PID_BYTES
+        return members * groups.members.itemsize + rows * self.sizes.itemsize, members * one
+
+
+_PID_BYTES = 4
+"""Of the roster's predicates by row: the reverse association."""
+
 
 class CountingLists(CountingAlgorithm):
     def __init__(self, schema: Schema, index: str | None = None) -> None:
@@ -105,6 +117,11 @@ class CountingLists(CountingAlgorithm):
         rows, bumped = self._counters.count(satisfied)
         self._work.counters_bumped += bumped
         return rows
+
+    def _details(self) -> Mapping[str, int | float | str]:
+        lists, for_removal = self._counters.bytes_filled(self._roster.row_count)
+        filled = {"association_bytes": lists, "removal_bytes": for_removal}
+        return {**super()._details(), "relocated": self._counters.lists.relocated, **filled}
 
     def _bytes(self) -> int:
         return self._front.bytes_used() + self._counters.bytes_used()

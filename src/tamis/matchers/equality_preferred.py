@@ -54,7 +54,7 @@ class EqualityPreferred(Algorithm):
         self._alone[change.rows] = False
 
     def _find(self, event: Event) -> Ints:
-        partial = self._clusters.search(event)
+        partial = self._clusters.search(event, self._work)
         satisfied = self._front.search(event)
         rows, bumped = self._counters.count_clusters(satisfied, partial, self._clusters.lists.groups, self._alone)
         self._work.counters_bumped += bumped

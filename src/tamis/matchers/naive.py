@@ -22,6 +22,7 @@ from tamis.matchers.base import Entry, Keys, MatcherStats, Rows, Work
 from tamis.model import (
     COMPARISONS,
     OPERATORS,
+    Among,
     Conjunction,
     Event,
     Predicate,
@@ -103,6 +104,9 @@ def _set_holds(schema: Schema, predicate: Predicate, event: Event, work: Work) -
         case Shape.COUNT:
             assert isinstance(predicate.operand, Threshold)
             return threshold_holds(schema, predicate.operand, event, work)
+        case Shape.RECORDS:
+            there = predicate.attribute in event.records
+            return there and _some_record(schema, predicate, event, work) is not row.negated
         case Shape.POINTS:
             if row.folded:
                 values = tuple(folded(value) if value.kind is Kind.STRING else value for value in values)
@@ -123,6 +127,17 @@ def threshold_holds(schema: Schema, threshold: Threshold, event: Event, work: Wo
         if left == 0:
             return True
     return False
+
+
+def _some_record(schema: Schema, predicate: Predicate, event: Event, work: Work) -> bool:
+    """Whether a record of the list, judged as an event of its own, satisfies one of the conjunctions."""
+    inner = schema.records(predicate.attribute)
+    assert isinstance(predicate.operand, Among)
+    return inner is not None and any(
+        conjunction_holds(inner, one, record, work)
+        for record in event.records.get(predicate.attribute, ())
+        for one in predicate.operand.conjunctions
+    )
 
 
 def find_binding(schema: Schema, group: list[Predicate], event: Event, work: Work) -> dict[str, Value] | None:
@@ -160,5 +175,5 @@ def _holds(schema: Schema, predicate: Predicate, binding: Mapping[str, Value], w
         operand = binding[operand.attribute]
     assert domain is not None
     assert operand is not None
-    assert not isinstance(operand, Threshold)
+    assert not isinstance(operand, Threshold | Among)
     return compare(domain, predicate.operator, binding[predicate.attribute], operand)

@@ -66,7 +66,7 @@ class Quarantining(Algorithm):
 
     def _find(self, event: Event) -> Ints:
         candidates = Candidates(self._heads, self._roster.slot_pids)
-        partial = self._clusters.search(event)
+        partial = self._clusters.search(event, self._work)
         passed = self._verifier.verify(partial, self._clusters.lists, candidates, event)
         self._work.candidates_verified += passed.verified
         self._evaluated += passed.evaluated

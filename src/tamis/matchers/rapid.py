@@ -71,9 +71,9 @@ class RapidMatch(TreeMatch):
         ones = int(bits.sum())
         if ones > self._c:
             return self._members_of(self._planted[self._c + 1, 0], bits)
-        width = -(-len(bits) // (ones + 1))
-        block = next(at for at in range(ones + 1) if not bits[at * width : (at + 1) * width].any())
-        low, high = min(block * width, len(bits)), min((block + 1) * width, len(bits))
+        edges = [at * len(bits) // (ones + 1) for at in range(ones + 2)]  # no block is much shorter than another
+        block = next(at for at in range(ones + 1) if not bits[edges[at] : edges[at + 1]].any())
+        low, high = edges[block], edges[block + 1]
         planted = self._planted.get((ones, block))
         if planted is None:  # two readers may both plant it, and either tree will do
             planted = self._planted[ones, block] = self._plant_light(ones, low, high)

@@ -74,10 +74,11 @@ class TreeMatch(Rebuilding):
 
     def _walk(self, tree: Tree, asks: Asks, bits: Bits) -> Ints:
         scratch = self._verifier.borrow()
-        found, visited = walk_bits(tree, asks, bits, scratch[1], 0)
+        found, visited, in_buckets = walk_bits(tree, asks, bits, scratch[1], 0)
         places = scratch[1][:found].copy()
         self._verifier.give_back(scratch)
         self._work.nodes_visited += visited
+        self._work.bucket_rows += in_buckets
         return places
 
     def _details(self) -> Mapping[str, int | float | str]:

@@ -5,6 +5,7 @@ from tamis.model.events import Event, parse_json, read_event
 from tamis.model.finite import Enumerated, Finite, Hierarchical
 from tamis.model.operators import COMPARISONS, COMPLEMENT, MIRROR, OPERATORS, TOTAL, Operator
 from tamis.model.predicates import (
+    Among,
     Conjunction,
     Predicate,
     Reference,
@@ -13,6 +14,7 @@ from tamis.model.predicates import (
     Threshold,
     compare,
 )
+from tamis.model.records import Records
 from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use, View
 from tamis.model.values import Kind, Value, show, value_of
 
@@ -23,6 +25,7 @@ __all__ = [
     "MIRROR",
     "OPERATORS",
     "TOTAL",
+    "Among",
     "Attribute",
     "Boolean",
     "Conjunction",
@@ -36,6 +39,7 @@ __all__ = [
     "Number",
     "Operator",
     "Predicate",
+    "Records",
     "Reference",
     "Schema",
     "String",

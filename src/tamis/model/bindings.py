@@ -206,7 +206,8 @@ def _lines_of(event: Event, name: str) -> Lines:
     if found is None:
         kinds: dict[Kind, list[Any]] = {}
         for value in event.values.get(name, ()):
-            kinds.setdefault(value.kind, []).append(value.data)
+            if value.kind is not Kind.RECORD:
+                kinds.setdefault(value.kind, []).append(value.data)
         for data in kinds.values():
             data.sort()
         found = event.lines[name] = kinds

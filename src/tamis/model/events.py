@@ -2,27 +2,27 @@
 
 An event binds attributes to sets of values; a set offers a choice, any of its values may be bound. `None`, an
 empty list and an absent key all mean *missing*. Nested mappings are flattened: `{"seller": {"rating": 5}}` has
-the attribute `seller.rating`. Where the schema has a single event type, an event need not name it.
+the attribute `seller.rating`; of a list of records, `variants`, the attribute `variants.size` has the values of all.
+Where the schema has a single event type, an event need not name it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from tamis.errors import EventError, LimitError
-from tamis.model.domains import hint
-from tamis.model.names import MAX_DEPTH, Used, flatten_mapping
+from tamis.errors import EventError
+from tamis.model.domains import Untyped, hint
+from tamis.model.given import MAX_VALUES, Given
+from tamis.model.names import MAX_DEPTH, Used
+from tamis.model.records import Records, cuts
 from tamis.model.schema import EVENT_TYPE, Schema, View
 from tamis.model.values import MAX_BITS, Kind, Value, ValueRefused, show_raw
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "Event", "event_type_name", "parse_json", "read_event", "read_validated"]
-
-MAX_VALUES = 100_000
-"""Values in one event, over all its attributes. Far past any real event; a bound on what one event may cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,13 @@ class Event:
     """Attribute → its values, each once, in the order given."""
 
     values: Mapping[str, tuple[Value, ...]]
+    records: Mapping[str, tuple[Event, ...]] = field(default_factory=lambda: _NO_RECORDS)
+    """Of lists that somebody asks about, each record as an event of its own."""
     lines: dict[str, Mapping[Kind, Sequence[Any]]] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Kept by `bindings` as it sorts them."""
+
+
+_NO_RECORDS: Mapping[str, tuple[Event, ...]] = {}
 
 
 def parse_json(text: str | bytes) -> dict[str, object]:
@@ -68,19 +73,25 @@ def read_event(schema: Schema, raw: Mapping[str, object], used: Used | None = No
     """
     if not isinstance(raw, Mapping):
         raise EventError(f"expected an event as a mapping of attributes to values, found {show_raw(raw)}")
-    given = _given(raw, used if schema.open else None)
+    used = used if schema.open else None
+    given = Given(raw, used)
+    if given.lists or schema.has_lists:
+        _check_lists(schema, given)
     if schema.open:
-        return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
-    view = schema.view(_type_names(schema, given)) if schema.event_types else None
+        return _event(schema, given, used)
+    view = schema.view(_type_names(schema, given.values)) if schema.event_types else None
     inside = schema.attributes if view is None else view.uses
-    for name in given:
-        if name not in inside and name != EVENT_TYPE:
-            found = f"the attribute {show_raw(name)} is not in {_title(view)}"
-            raise EventError(f"{found}{hint(name, inside)}", "R3", name)
-    values = {name: _read_values(schema, name, choice) for name, choice in given.items()}
+    for name in given.values:
+        known = name in inside or (name == EVENT_TYPE and schema.typed)
+        if not known and (name not in given.spread or not _is_field(schema, name, inside)):
+            raise _outside(schema, name, view)
+    for name in given.lists:
+        if name not in inside and not _is_field(schema, name, inside) and name not in schema.every.inside:
+            raise _outside(schema, name, view)
+    event = _event(schema, given, None)
     if view is not None:
-        _check_uses(view, values)
-    return Event(values)
+        _check_uses(view, event.values)
+    return event
 
 
 def read_validated(schema: Schema, raw: Mapping[str, object], used: Used | None = None) -> Event:
@@ -88,34 +99,62 @@ def read_validated(schema: Schema, raw: Mapping[str, object], used: Used | None 
 
     Only what is `used` is read, where that is given.
     """
-    given = _given(raw, used)
+    given = Given(raw, used)
     if not schema.open:
-        _add_only_type(schema, given)
-    for name in given:
+        _add_only_type(schema, given.values)
+    for name in given.values:
         if schema.domain(name) is None:
             raise EventError(f"the attribute {show_raw(name)} is not in the schema", "R3", name)
-    return Event({name: _read_values(schema, name, choice) for name, choice in given.items()})
+    return _event(schema, given, used)
 
 
-def _given(raw: Mapping[str, object], used: Used | None) -> dict[str, list[object]]:
-    """Attribute → its raw values, for those that have any."""
-    given: dict[str, list[object]] = {}
-    count = 0
-    for name, found in flatten_mapping(raw, used):
-        if isinstance(found, list | tuple | set | frozenset):
-            choice = [one for one in found if one is not None]
-        elif found is not None:
-            choice = [found]
-        else:
-            continue
-        if name in given:
-            raise EventError(f"the attribute {show_raw(name)} is given twice, nested and with a dot", attribute=name)
-        count += len(choice)
-        if choice:
-            given[name] = choice
-    if count > MAX_VALUES:
-        raise LimitError(f"expected at most {MAX_VALUES:,} values in one event, found {count:,}", MAX_VALUES, count)
-    return given
+def _event(schema: Schema, given: Given, used: Used | None) -> Event:
+    """The values of an event whose names are right, and the records that are asked about."""
+    values = {name: _read_values(schema, name, choice) for name, choice in given.values.items()}
+    if not given.lists:
+        return Event(values)
+    records: dict[str, tuple[Event, ...]] = {}
+    for name, listed in given.lists.items():
+        inner = schema.records(name)
+        if inner is not None and (used is None or name in used.names):
+            within = None if used is None else used.within(name)
+            values[name] = tuple([Value(Kind.RECORD, at) for at in range(len(listed))])
+            records[name] = tuple([_record(inner, one, within) for one in listed])
+    return Event(values, records)
+
+
+def _record(schema: Schema, given: Given, used: Used | None) -> Event:
+    """Read once, however many lists around it name it: its own list, and dotted ones."""
+    if given.event is None:
+        given.event = _event(schema, given, used)
+    return given.event
+
+
+def _check_lists(schema: Schema, given: Given) -> None:
+    """Where records may be, and where nothing else may."""
+    for name in given.lists:
+        domain = schema.domain(name)
+        if domain is not None and schema.records(name) is None:
+            raise EventError(f"attribute {show_raw(name)}: expected {domain.describe()}, found a record", "R2", name)
+    for name in given.values.keys() - given.spread if schema.has_lists else ():
+        if schema.is_field(name):
+            outer = next(outer for outer, _ in cuts(name) if isinstance(schema.domain(outer), Records))
+            message = f"attribute {show_raw(outer)}: expected a list of records, found {show_raw(name)} outside of one"
+            raise EventError(message, "R2", outer)
+
+
+def _is_field(schema: Schema, name: str, inside: Container[str]) -> bool:
+    """Whether a name is that of a field of records that may be there."""
+    if name in schema.attributes or not schema.has_lists:
+        return False
+    return any(outer in inside for outer, _ in cuts(name)) and schema.domain(name) is not None
+
+
+def _outside(schema: Schema, name: str, view: View | None) -> EventError:
+    inside = schema.attributes if view is None else view.uses
+    known = inside if "." not in name else [one for one in schema.names() if _is_field(schema, one, inside)] or inside
+    found = f"the attribute {show_raw(name)} is not in {_title(view)}"
+    return EventError(f"{found}{hint(name, known)}", "R3", name)
 
 
 def _add_only_type(schema: Schema, given: dict[str, list[object]]) -> None:
@@ -145,7 +184,8 @@ def _read_values(schema: Schema, name: str, choice: list[object]) -> tuple[Value
     try:
         return tuple(dict.fromkeys([domain.value(one) for one in choice]))
     except ValueRefused as error:
-        rule = "R2" if name in schema.attributes else None
+        field = schema.has_lists and name != EVENT_TYPE and not isinstance(domain, Untyped)
+        rule = "R2" if name in schema.attributes or field else None
         raise EventError(f"attribute {show_raw(name)}: {error}", rule, name) from None
 
 

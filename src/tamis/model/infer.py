@@ -6,6 +6,7 @@
   one would be a surprise: at most 20, seen on average at least 5 times.
 - An attribute is mandatory for an event type when every sample of that type has it, multiple when some sample
   gives it several values.
+- A list of records has the fields that its records have, each by the same rules.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from tamis.errors import EventError, LimitError, SchemaError
 from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped
 from tamis.model.events import Event, event_type_name, read_event
 from tamis.model.finite import Enumerated
+from tamis.model.records import Records, cuts
 from tamis.model.schema import EVENT_TYPE, Attribute, Schema, Use
-from tamis.model.values import Kind, Value, ValueRefused, timestamp
+from tamis.model.values import Kind, Value, ValueRefused, show_raw, timestamp
 
 __all__ = ["infer_schema"]
 
@@ -40,8 +42,35 @@ def infer_schema(events: Iterable[Mapping[str, object]]) -> Schema:
     untyped = [at for at, event in enumerate(read, 1) if EVENT_TYPE not in event.values]
     if types and untyped:
         raise EventError(f"sample {untyped[0]}: expected event_type as in other samples, found none", "R1", EVENT_TYPE)
-    attributes = {name: Attribute(name, _domain(counts)) for name, counts in seen.items()}
-    return Schema(attributes=attributes, event_types=_event_types(read))
+    lists = _lists(read)
+    kept = [name for name in seen if not any(outer in lists for outer, _ in cuts(name))]
+    attributes = {name: Attribute(name, _domain_of(name, seen[name], lists)) for name in kept}
+    return Schema(attributes=attributes, event_types=_event_types(read, set(kept)))
+
+
+def _lists(events: Iterable[Event]) -> dict[str, list[Event]]:
+    """The records of each list, of all samples."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        for name, records in event.records.items():
+            found[name] += records
+    return found
+
+
+def _domain_of(name: str, counts: Counter[Value], lists: Mapping[str, list[Event]]) -> Domain:
+    if name not in lists:
+        return _domain(counts)
+    if any(value.kind is not Kind.RECORD for value in counts):
+        raise EventError(
+            f"attribute {show_raw(name)}: expected records or plain values, found both in samples", attribute=name
+        )
+    inner = _lists(lists[name])
+    seen: dict[str, Counter[Value]] = defaultdict(Counter)
+    for record in lists[name]:
+        for field, values in record.values.items():
+            seen[field].update(values)
+    fields = [field for field in seen if not any(outer in inner for outer, _ in cuts(field))]
+    return Records.of({field: _domain_of(field, seen[field], inner) for field in fields})
 
 
 def _read_sample(at: int, raw: Mapping[str, object]) -> Event:
@@ -90,7 +119,7 @@ def _is_timestamp(text: str) -> bool:
     return True
 
 
-def _event_types(events: list[Event]) -> dict[str, dict[str, Use]]:
+def _event_types(events: list[Event], kept: set[str]) -> dict[str, dict[str, Use]]:
     typed = [(_types(event), event) for event in events]
     carried: dict[str, dict[str, None]] = {}
     # Events of fewer types first: what they carry says which of an event's several types an attribute belongs to.
@@ -98,7 +127,7 @@ def _event_types(events: list[Event]) -> dict[str, dict[str, Use]]:
         for name in types:
             carried.setdefault(name, {})
         for attribute in event.values:
-            if attribute != EVENT_TYPE and not any(attribute in carried[name] for name in types):
+            if attribute in kept and not any(attribute in carried[name] for name in types):
                 for name in types:
                     carried[name][attribute] = None
     return {

@@ -56,6 +56,8 @@ class Operator(StrEnum):
     PRESENT = "is present"
     MISSING = "is missing"
     AT_LEAST = "at least"
+    ANY = "any"
+    NOT_ANY = "not any"
     FOLDED_EQ = "= ignoring case"
     FOLDED_NE = "!= ignoring case"
     FOLDED_IN = "in ignoring case"
@@ -95,11 +97,13 @@ class Shape(Enum):
     """Strings that fit the pattern c (`model.patterns`)."""
     COUNT = auto()
     """No value's matter: how many of several expressions hold."""
+    RECORDS = auto()
+    """No value's matter: whether one record of a list satisfies an expression."""
     PRESENCE = auto()
     """No matter which value: whether there is one."""
 
 
-TRUTHS = frozenset({Shape.SUFFIX, Shape.SUBSTRING, Shape.PATTERN, Shape.COUNT})
+TRUTHS = frozenset({Shape.SUFFIX, Shape.SUBSTRING, Shape.PATTERN, Shape.COUNT, Shape.RECORDS})
 """Shapes that are no region of the order."""
 
 
@@ -156,6 +160,8 @@ _PLAIN: Mapping[Operator, Row] = MappingProxyType(
         _O.PRESENT: Row(_O.MISSING, _S.PRESENCE, sql="TRUE"),
         _O.MISSING: Row(_O.PRESENT, _S.PRESENCE, negated=True),
         _O.AT_LEAST: Row(_O.AT_LEAST, _S.COUNT),  # `not` turns its operand, not the operator
+        _O.ANY: Row(_O.NOT_ANY, _S.RECORDS),
+        _O.NOT_ANY: Row(_O.ANY, _S.RECORDS, negated=True),  # the list is there, and no record does
     }
 )
 
@@ -176,7 +182,8 @@ OPERATORS: Mapping[Operator, Row] = MappingProxyType(
     }
 )
 
-_ABOUT_SETS = {_O.CONTAINS, _O.LACKS, _O.FOLDED_CONTAINS, _O.FOLDED_LACKS, _O.PRESENT, _O.MISSING, _O.AT_LEAST}
+_ABOUT_SETS = {_O.CONTAINS, _O.LACKS, _O.FOLDED_CONTAINS, _O.FOLDED_LACKS, _O.PRESENT, _O.MISSING}
+_ABOUT_SETS |= {_O.AT_LEAST, _O.ANY, _O.NOT_ANY}
 COMPARISONS = frozenset(_O) - _ABOUT_SETS
 """Operators about the one bound value; the others are about the set of values, or about the event."""
 

@@ -12,12 +12,14 @@ Of patterns that say the same one is written: no `%` beside another, `_` before 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from tamis.errors import LimitError
 
-__all__ = ["MAX_WILDCARDS", "Literal", "Pattern", "PatternRefused", "Stretch", "escaped", "pattern"]
+__all__ = ["MAX_WILDCARDS", "Literal", "Pattern", "PatternRefused", "Stretch", "escaped", "pattern", "written"]
 
 MAX_WILDCARDS = 256
 """Signs `%` and `_` in a pattern, runs of `_` as one: what a text may cost is its length times this."""
@@ -55,6 +57,8 @@ class Stretch(NamedTuple):
         return max(at, -1)
 
     def show(self, *, folded: bool = False) -> str:
+        if len(self.literals) == 1 and len(self.literals[0].text) == self.length and not folded:
+            return escaped(self.literals[0].text)
         shown, at = "", 0
         for one in self.literals:
             shown += "_" * (one.offset - at) + escaped(one.text.casefold() if folded else one.text)
@@ -79,8 +83,10 @@ class Stretch(NamedTuple):
 
     @property
     def plain(self) -> str | None:
-        """Its characters, if all are given."""
-        return None if self.gaps else "".join(one.text for one in self.literals)
+        """Its characters, if all are given: literals that touch are one."""
+        if not self.literals:
+            return None if self.length else ""
+        return self.literals[0].text if len(self.literals[0].text) == self.length else None
 
 
 class Pattern(NamedTuple):
@@ -116,56 +122,66 @@ class Pattern(NamedTuple):
 
 def escaped(text: str) -> str:
     r"""The text as a pattern that only it fits."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    special = "%" in text or "_" in text or "\\" in text
+    return _SPECIAL.sub(r"\\\g<0>", text) if special else text
+
+
+def written(text: str) -> str:
+    """A pattern in the one way in which `Pattern.text` writes it; `PatternRefused`, if it is none."""
+    found = pattern(text)
+    return found.text if "\\" in text else "%".join(_settled(text.split("%")))
+
+
+_SPECIAL = re.compile(r"[\\%_]")
 
 
 @lru_cache(1 << 16)
 def pattern(text: str) -> Pattern:
     """Parse a pattern; `PatternRefused` says what is wrong with it."""
-    stretches: list[list[str | None]] = [[]]  # a character, or None for any
-    at = 0
-    while at < len(text):
-        character = text[at]
-        if character == "\\":
-            at += 1
-            if at == len(text):
-                raise PatternRefused(
-                    r"expected a character behind '\', found the end of the pattern: write '\\' for one"
-                )
-            stretches[-1].append(text[at])
-        elif character == "%":
-            stretches.append([])
-        else:
-            stretches[-1].append(None if character == "_" else character)
-        at += 1
-    return _checked(Pattern(tuple(map(_stretch, _settled(stretches)))))
+    plain: list[str] = []  # what stands behind a `\`, for which a character stands that no text has
+    if "\\" in text:
+        text = _ESCAPED.sub(lambda found: _kept(found[0], plain), text)
+    following = iter(plain)
+    return _checked(Pattern(tuple(_stretch(one, following) for one in _settled(text.split("%")))))
 
 
-def _settled(stretches: list[list[str | None]]) -> list[list[str | None]]:
+_ESCAPED = re.compile(r"\\(.?)", re.DOTALL)
+_KEPT = "\ud800"
+
+
+def _kept(found: str, plain: list[str]) -> str:
+    if len(found) == 1:
+        raise PatternRefused(r"expected a character behind '\', found the end of the pattern: write '\\' for one")
+    plain.append(found[1])
+    return _KEPT
+
+
+def _settled(stretches: list[str]) -> list[str]:
     """Of all ways to say the same, one: `_` goes left of `%`, and what is empty between two `%` goes."""
     for at in range(len(stretches) - 1, 0, -1):
-        here = stretches[at]
-        leading = next((n for n, character in enumerate(here) if character is not None), len(here))
-        stretches[at - 1] += here[:leading]
-        del here[:leading]
-    return [one for at, one in enumerate(stretches) if one or at in (0, len(stretches) - 1)]
+        left = stretches[at].lstrip("_")
+        stretches[at - 1] += "_" * (len(stretches[at]) - len(left))
+        stretches[at] = left
+    last = len(stretches) - 1
+    return [one for at, one in enumerate(stretches) if one or at in (0, last)]
 
 
-def _stretch(characters: list[str | None]) -> Stretch:
+def _stretch(characters: str, plain: Iterator[str]) -> Stretch:
     literals: list[Literal] = []
-    for at, character in enumerate(characters):
-        if character is None:
-            continue
-        last = literals[-1] if literals else None
-        if last is not None and last.offset + len(last.text) == at:
-            literals[-1] = Literal(last.offset, last.text + character)
-        else:
-            literals.append(Literal(at, character))
+    at = 0
+    for run in characters.split("_"):
+        if run:
+            if _KEPT in run:
+                run = "".join(next(plain) if one == _KEPT else one for one in run)
+            literals.append(Literal(at, run))
+        at += len(run) + 1
     return Stretch(len(characters), tuple(literals))
 
 
 def _checked(found: Pattern) -> Pattern:
-    wildcards = len(found.stretches) - 1 + sum(one.gaps for one in found.stretches)
+    wildcards = len(found.stretches) - 1
+    if wildcards + sum(one.length for one in found.stretches) > MAX_WILDCARDS:
+        wildcards += sum(one.gaps for one in found.stretches)
     if wildcards > MAX_WILDCARDS:
         raise LimitError(
             f"expected a pattern of at most {MAX_WILDCARDS} wildcards, runs of '_' as one, found {wildcards:,}",

@@ -21,8 +21,8 @@ from tamis.model.operators import COMPARISONS, COMPLEMENT, OPERATORS, Operator, 
 from tamis.model.patterns import pattern
 from tamis.model.values import Kind, Value
 
-__all__ = ["Conjunction", "Id", "Predicate", "Reference", "Subscription", "SubscriptionId", "Threshold", "compare"]
-__all__ += ["folded", "is_about_event"]
+__all__ = ["Among", "Conjunction", "Id", "Predicate", "Reference", "Subscription", "SubscriptionId", "Threshold"]
+__all__ += ["compare", "folded", "is_about_event"]
 
 
 class Reference(NamedTuple):
@@ -39,14 +39,22 @@ class Threshold:
     members: tuple[tuple[Conjunction, ...], ...]
 
     def predicates(self) -> Iterator[Predicate]:
-        """Those of all members, those within them too."""
+        """Those of all members, also of an `at least` among them: all that speak of the event itself."""
         for predicate in (one for member in self.members for conjunction in member for one in conjunction):
             yield predicate
             if isinstance(predicate.operand, Threshold):
                 yield from predicate.operand.predicates()
 
 
-Operand = Value | Reference | Threshold | tuple[Value, ...] | None
+@dataclass(frozen=True, slots=True)
+class Among:
+    """What one record of a list must satisfy in `any(variants: …)`: any one of the conjunctions, in normal form, by the
+    record's own names."""
+
+    conjunctions: tuple[Conjunction, ...]
+
+
+Operand = Value | Reference | Threshold | Among | tuple[Value, ...] | None
 SubscriptionId = str | int
 
 if TYPE_CHECKING:
@@ -74,17 +82,22 @@ class Predicate:
         match self.operand:
             case Value():
                 return (self.operand,)
-            case None | Reference() | Threshold():
+            case None | Reference() | Threshold() | Among():
                 return ()
         return self.operand
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What it speaks of: one attribute, or the two that it compares."""
+        """What it speaks of: one attribute, the two that it compares, or a list and the fields of its records."""
         if isinstance(self.operand, Reference):
             return self.attribute, self.operand.attribute
         if isinstance(self.operand, Threshold):
-            return tuple(dict.fromkeys(name for one in self.operand.predicates() for name in one.attributes))
+            members = (one for member in self.operand.members for conjunction in member for one in conjunction)
+            return tuple(dict.fromkeys(name for one in members for name in one.attributes))
+        if isinstance(self.operand, Among):
+            inner = (one for conjunction in self.operand.conjunctions for one in conjunction)
+            fields = dict.fromkeys(f"{self.attribute}.{name}" for one in inner for name in one.attributes)
+            return self.attribute, *fields
         return (self.attribute,)
 
 
@@ -92,8 +105,8 @@ Conjunction = tuple[Predicate, ...]
 
 
 def is_about_event(predicate: Predicate) -> bool:
-    """Whether no single attribute decides it: two are compared, or expressions counted."""
-    return isinstance(predicate.operand, Reference | Threshold)
+    """Whether no single attribute decides it: two are compared, expressions counted, or records looked at."""
+    return isinstance(predicate.operand, Reference | Threshold | Among)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,8 @@ class Subscription:
 def compare(domain: Domain, operator: Operator, value: Value, operand: Value | tuple[Value, ...]) -> bool:
     """Whether one value satisfies one comparison. Across kinds every comparison is false, also `!=`."""
     constants = (operand,) if isinstance(operand, Value) else operand
-    return value.kind is constants[0].kind and _MEANINGS[operator](domain, value, constants)
+    same = value.kind is constants[0].kind and value.kind is not Kind.RECORD
+    return same and _MEANINGS[operator](domain, value, constants)
 
 
 _Meaning = Callable[[Domain, Value, tuple[Value, ...]], bool]
@@ -131,7 +145,7 @@ def _meaning(operator: Operator) -> _Meaning:
             return _said(row, lambda domain, value, constants: pattern(_text(constants[0])).fits(_text(value)))
         case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
             return _order(operator)
-        case Shape.PRESENCE | Shape.COUNT:
+        case Shape.PRESENCE | Shape.COUNT | Shape.RECORDS:
             return _about_the_set
         case never:
             assert_never(never)

@@ -186,7 +186,7 @@ def _intervals(shape: Shape) -> Callable[[Sequence[Any]], tuple[Interval, ...]] 
             return lambda constants: (Interval(Cut(constants[0], False), None),)
         case Shape.PREFIX:
             return lambda constants: (prefix_range(constants[0]),)
-        case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.PRESENCE:
+        case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.RECORDS | Shape.PRESENCE:
             return None
         case never:
             assert_never(never)
@@ -249,7 +249,9 @@ def names_of(domain: Finite, predicate: Predicate) -> Names:
             names = domain.order.below(name)
         case Shape.ABOVE | Shape.FROM:
             names = domain.order.above(name)
-        case Shape.PREFIX | Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.PRESENCE:
+        case Shape.PREFIX | Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN:
+            raise AssertionError(f"{operator.value!r} is not asked of names")
+        case Shape.COUNT | Shape.RECORDS | Shape.PRESENCE:
             raise AssertionError(f"{operator.value!r} is not asked of names")
         case never:
             assert_never(never)

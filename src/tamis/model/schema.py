@@ -12,20 +12,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from tamis import forks
 from tamis.errors import EventError, SchemaError, TwinDomainWarning
 from tamis.model.caching import cached_property
 from tamis.model.domains import Boolean, Domain, Integer, Number, String, Timestamp, Untyped, hint
 from tamis.model.finite import EventTypes
+from tamis.model.records import Records, cuts
 from tamis.model.values import ValueRefused, is_text, show_raw
 
 if TYPE_CHECKING:
     from tamis.model.events import Event
     from tamis.model.names import Used
 
-__all__ = ["BUILT_IN", "EVENT_TYPE", "Attribute", "Schema", "Use", "View"]
+__all__ = ["BUILT_IN", "EVENT_TYPE", "Attribute", "RecordSchema", "Schema", "Use", "View"]
 
 EVENT_TYPE = "event_type"
 """The distinguished attribute: the names of an event's types."""
@@ -133,6 +134,9 @@ class Schema:
     event_types: Mapping[str, Mapping[str, Use]] = field(default_factory=dict)
     open: bool = False
 
+    typed: ClassVar[bool] = True
+    """Whether there is an attribute `event_type`: a record has none."""
+
     def __post_init__(self) -> None:
         for name in (*self.domains, *self.attributes, *self.event_types):
             _check_name(name)
@@ -147,6 +151,11 @@ class Schema:
             if attribute.domain_name is not None and self.domains.get(attribute.domain_name) != attribute.domain:
                 place = f"attribute {show_raw(name)}"
                 raise SchemaError(f"{place}: the schema declares no such domain as {show_raw(attribute.domain_name)}")
+        for name in self.attributes:
+            outer = next((outer for outer, _ in cuts(name) if outer in self._lists), None)
+            if outer is not None:
+                within = f"lies within the records {show_raw(outer)}"
+                raise SchemaError(f"attribute {show_raw(name)} {within}: make it a field of theirs")
         for event_type, uses in self.event_types.items():
             for name in uses:
                 if name not in self.attributes:
@@ -167,20 +176,64 @@ class Schema:
         found = self.attributes.get(attribute)
         if found is not None:
             return found.domain
-        if attribute == EVENT_TYPE:
+        if attribute == EVENT_TYPE and self.typed:
             return self._type_domain
+        for outer, inner in cuts(attribute) if self._lists else ():
+            if outer in self._lists:
+                return self._records[outer].domain(inner)
         return BUILT_IN["untyped"] if self.open else None
 
+    def records(self, attribute: str) -> RecordSchema | None:
+        """What judges the records of a list; None where the attribute may hold none."""
+        known = self._records.get(attribute)
+        if known is not None:
+            return known
+        for outer, inner in cuts(attribute):
+            if outer in self._records:
+                return self._records[outer].records(inner)
+        free = self.open and attribute != EVENT_TYPE and isinstance(self.domain(attribute), Untyped)
+        return _ANY_RECORD if free else None
+
+    @cached_property
+    def _lists(self) -> frozenset[str]:
+        """The attributes that are declared to hold records."""
+        return frozenset(name for name, one in self.attributes.items() if isinstance(one.domain, Records))
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether any attribute is declared to hold records."""
+        return bool(self._lists)
+
+    def is_field(self, attribute: str) -> bool:
+        """Whether it lies within records that are declared."""
+        return bool(self._lists) and any(outer in self._lists for outer, _ in cuts(attribute))
+
+    @cached_property
+    def _records(self) -> dict[str, RecordSchema]:
+        """Of lists that are declared; of an open schema also of those whose dotted names are."""
+        found = {}
+        for name in self._lists:
+            domain = self.attributes[name].domain
+            assert isinstance(domain, Records)
+            found[name] = RecordSchema(attributes={one.name: Attribute(*one) for one in domain.fields}, open=self.open)
+        within: dict[str, dict[str, Attribute]] = {}
+        for name, attribute in self.attributes.items() if self.open else ():
+            for outer, inner in cuts(name):
+                if outer not in self.attributes:
+                    within.setdefault(outer, {})[inner] = replace(attribute, name=inner)
+        return found | {outer: RecordSchema(attributes=fields, open=True) for outer, fields in within.items()}
+
     def names(self) -> tuple[str, ...]:
-        """All attribute names, `event_type` among them."""
-        return (*self.attributes, EVENT_TYPE)
+        """All attribute names, with the fields of records and `event_type` among them."""
+        fields = (f"{outer}.{name}" for outer in self._lists for name in self._records[outer].names())
+        return (*self.attributes, *fields, *((EVENT_TYPE,) if self.typed else ()))
 
     @cached_property
     def every(self) -> Used:
-        """All attribute names, as those that are used."""
+        """All attributes, as those that are used."""
         from tamis.model.names import Used
 
-        return Used.of(self.names())
+        return Used.of((*self.attributes, EVENT_TYPE))
 
     @cached_property
     def _views(self) -> _Views:
@@ -334,3 +387,16 @@ class Schema:
         from tamis.model.infer import infer_schema
 
         return infer_schema(events)
+
+
+class RecordSchema(Schema):
+    """What judges a record, by the fields that are declared: a schema without event types and `event_type`."""
+
+    typed = False
+
+    def __post_init__(self) -> None:
+        """Names and domains were looked at where they were declared."""
+
+
+_ANY_RECORD = RecordSchema(open=True)
+"""Of an open schema that declares nothing."""

@@ -11,10 +11,12 @@ import tomli_w
 from tamis.errors import SchemaError
 from tamis.model.domains import Domain, Integer, hint
 from tamis.model.finite import Enumerated, Hierarchical
+from tamis.model.names import MAX_DEPTH
+from tamis.model.records import Field, Records
 from tamis.model.schema import BUILT_IN, Attribute, Schema, Use
 from tamis.model.values import show_raw
 
-__all__ = ["read_schema", "write_schema"]
+__all__ = ["domain_table", "read_schema", "write_schema"]
 
 _USES = {str(use): use for use in (Use(m, n) for m in (True, False) for n in (True, False))}
 _USES |= {f"{text} unique": use for text, use in _USES.items() if not use.multiple}
@@ -22,6 +24,7 @@ _PARTS = {
     "enumerated": ("values", "order"),
     "hierarchical": ("parents",),
     "integer": ("min", "max"),
+    "records": ("fields",),
 }
 
 
@@ -39,10 +42,9 @@ def read_schema(text: str) -> Schema:
     is_open = document.get("open", False)
     if not isinstance(is_open, bool):
         raise SchemaError(f"open: expected true or false, found {show_raw(is_open)}")
-    domains = {
-        name: _read_domain(table, f"domain {show_raw(name)}")
-        for name, table in _table(document, "domains", "domains").items()
-    }
+    domains: dict[str, Domain] = {}
+    for name, table in _table(document, "domains", "domains").items():
+        domains[name] = _read_domain(table, f"domain {show_raw(name)}", domains)
     schema = Schema(domains=domains, open=is_open)
     attributes = {
         name: _read_attribute(schema, name, spec) for name, spec in _table(document, "attributes", "attributes").items()
@@ -71,19 +73,40 @@ def _read_attribute(schema: Schema, name: str, spec: object) -> Attribute:
     place = f"attribute {show_raw(name)}"
     if isinstance(spec, str):
         return Attribute(name, *schema.find_domain(spec, place))
-    return Attribute(name, _read_domain(spec, place))
+    return Attribute(name, _read_domain(spec, place, schema.domains))
 
 
-def _read_domain(table: object, place: str) -> Domain:
+def _read_domain(table: object, place: str, declared: Mapping[str, Domain], depth: int = 1) -> Domain:
+    """`declared` are the domains that the fields of records may have."""
     if not isinstance(table, dict):
         raise SchemaError(f"{place}: expected a type's name or a table with a type, found {show_raw(table)}")
     type_name = table.get("type")
-    known = (*BUILT_IN, "enumerated", "hierarchical")
+    known = (*BUILT_IN, "enumerated", "hierarchical", "records")
     if type_name not in known:
         raise SchemaError(f"{place}: expected type to be one of {', '.join(known)}, found {show_raw(type_name)}")
     _only(table, ("type", *_PARTS.get(type_name, ())), place)
+    if type_name == "records":
+        return _read_records(table, place, declared, depth)
     try:
         return _build_domain(type_name, table)
+    except SchemaError as error:
+        raise SchemaError(f"{place}: {error}") from None
+
+
+def _read_records(table: Mapping[str, Any], place: str, declared: Mapping[str, Domain], depth: int) -> Records:
+    if not isinstance(table.get("fields"), dict):
+        raise SchemaError(f"{place}: expected fields, a table, found {show_raw(table.get('fields'))}")
+    if depth > MAX_DEPTH:
+        raise SchemaError(f"{place}: expected at most {MAX_DEPTH} records inside one another, found more")
+    fields = []
+    for name, spec in table["fields"].items():
+        within = f"{place}, field {show_raw(name)}"
+        if isinstance(spec, str):
+            fields.append(Field(name, *Schema(domains=declared).find_domain(spec, within)))
+        else:
+            fields.append(Field(name, _read_domain(spec, within, declared, depth + 1)))
+    try:
+        return Records(tuple(fields))
     except SchemaError as error:
         raise SchemaError(f"{place}: {error}") from None
 
@@ -141,7 +164,7 @@ def write_schema(schema: Schema) -> str:
     """The schema as TOML, everything in the order it was declared."""
     head: dict[str, Any] = {"open": True} if schema.open else {}
     if schema.domains:
-        head["domains"] = {name: _write_domain(domain) for name, domain in schema.domains.items()}
+        head["domains"] = {name: domain_table(domain) for name, domain in schema.domains.items()}
     tail = {name: {attribute: str(use) for attribute, use in uses.items()} for name, uses in schema.event_types.items()}
     parts = [tomli_w.dumps(head), _write_attributes(schema), tomli_w.dumps({"event_types": tail} if tail else {})]
     return "\n".join(part for part in parts if part)
@@ -156,8 +179,8 @@ def _write_attributes(schema: Schema) -> str:
     )
 
 
-def _write_attribute(attribute: Attribute) -> str | dict[str, Any]:
-    table = _write_domain(attribute.domain)
+def _write_attribute(attribute: Attribute | Field) -> str | dict[str, Any]:
+    table = domain_table(attribute.domain)
     return attribute.domain_name or (table["type"] if len(table) == 1 else table)
 
 
@@ -169,7 +192,8 @@ def _pair(key: str, value: object) -> str:
     return start + "{ " + ", ".join(_pair(one, part) for one, part in value.items()) + " }"
 
 
-def _write_domain(domain: Domain) -> dict[str, Any]:
+def domain_table(domain: Domain) -> dict[str, Any]:
+    """A domain as its table in TOML."""
     table: dict[str, Any] = {"type": domain.type}
     match domain:
         case Integer(low, high):
@@ -179,4 +203,6 @@ def _write_domain(domain: Domain) -> dict[str, Any]:
             table |= {"order": [list(pair) for pair in pairs]} if pairs else {}
         case Hierarchical():
             table["parents"] = {name: list(above) for name, above in domain.parents}
+        case Records():
+            table["fields"] = {one.name: _write_attribute(one) for one in domain.fields}
     return table

@@ -60,12 +60,14 @@ class Kind(IntEnum):
     STRING = 1
     BOOLEAN = 2
     TIMESTAMP = 3
+    RECORD = 4
+    """One of a list of records: it is there, and compares with nothing."""
 
     __hash__ = int.__hash__  # Enum's own hash is a Python call; values are hashed by the million
 
     @property
     def noun(self) -> str:
-        return ("a number", "a string", "a boolean", "a timestamp")[self]
+        return ("a number", "a string", "a boolean", "a timestamp", "a record")[self]
 
 
 class Value(NamedTuple):
@@ -220,6 +222,8 @@ def show(value: Value) -> str:
         return "'" + str(value.data).replace("'", "''") + "'"
     if value.kind is Kind.BOOLEAN:
         return "true" if value.data else "false"
+    if value.kind is Kind.RECORD:
+        return "a record"
     if value.kind is Kind.TIMESTAMP:
         return f"timestamp '{iso(int(value.data))}'"
     return repr(value.data)

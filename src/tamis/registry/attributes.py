@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tamis.language import parse
-from tamis.model import Conjunction, Kind, Reference, Schema, Threshold
+from tamis.model import Among, Conjunction, Kind, Reference, Schema, Threshold
 
 __all__ = ["Attributes", "attribute_names", "attributes_of"]
 
@@ -19,6 +19,11 @@ def attributes_of(conjunctions: Iterable[Conjunction], found: Attributes) -> Non
         if isinstance(predicate.operand, Threshold):
             attributes_of((one for member in predicate.operand.members for one in member), found)
             continue
+        if isinstance(predicate.operand, Among):
+            fields: Attributes = {}
+            attributes_of(predicate.operand.conjunctions, fields)
+            for name, kinds in fields.items():
+                found.setdefault(f"{predicate.attribute}.{name}", set()).update(kinds)
         found.setdefault(predicate.attribute, set()).update(constant.kind for constant in predicate.constants)
         if isinstance(predicate.operand, Reference):
             found.setdefault(predicate.operand.attribute, set())

@@ -11,8 +11,10 @@ from tamis.matchers.base import Work
 from tamis.matchers.naive import conjunction_holds, find_binding
 from tamis.model import (
     COMPARISONS,
+    Among,
     Conjunction,
     Event,
+    Kind,
     Operator,
     Predicate,
     Reference,
@@ -105,7 +107,7 @@ def _compared(schema: Schema, predicate: Predicate, binding: dict[str, Value]) -
         operand = binding.get(operand.attribute)
     value = binding.get(predicate.attribute)
     domain = schema.domain(predicate.attribute)
-    if value is None or operand is None or domain is None or isinstance(operand, Threshold):
+    if value is None or operand is None or domain is None or isinstance(operand, Threshold | Among):
         return None
     return compare(domain, predicate.operator, value, operand)
 
@@ -119,10 +121,21 @@ def _verdict(schema: Schema, predicate: Predicate, binding: dict[str, Value], ev
         members = predicate.operand.members
         count = sum(any(conjunction_holds(schema, one, event) for one in member) for member in members)
         return holds, f"{count} of {len(members)} hold"
+    if isinstance(predicate.operand, Among):
+        return holds, _records(schema, predicate.attribute, predicate.operand, event)
     values = event.values.get(predicate.attribute, ())
     if predicate.operator in (Operator.PRESENT, Operator.MISSING) and values:
         return holds, f"{predicate.attribute} is present"
     return holds, f"{predicate.attribute} is {_show_all(values)}"
+
+
+def _records(schema: Schema, name: str, among: Among, event: Event) -> str:
+    """How many records of a list satisfy what is asked of one."""
+    inner, records = schema.records(name), event.records.get(name, ())
+    if inner is None or not records:
+        return f"{name} is {_show_all(event.values.get(name, ()))}"
+    count = sum(any(conjunction_holds(inner, one, record) for one in among.conjunctions) for record in records)
+    return f"{count} of {len(records)} {'record does' if len(records) == 1 else 'records do'}"
 
 
 def _bound(name: str, binding: dict[str, Value], event: Event) -> str:
@@ -135,5 +148,7 @@ def _bound(name: str, binding: dict[str, Value], event: Event) -> str:
 def _show_all(values: tuple[Value, ...]) -> str:
     if not values:
         return "missing"
+    if values[0].kind is Kind.RECORD:
+        return f"a list of {len(values)} {'record' if len(values) == 1 else 'records'}"
     shown = ", ".join(show(value) for value in values[:5])
     return f"{{{shown}{', …' if len(values) > 5 else ''}}}"

@@ -57,7 +57,7 @@ class PlainRegistry:
         renew: Callable[[], Matcher] | None = None,
         connected: bool = False,
     ) -> None:
-        self._schema = schema
+        self.schema = schema
         self._algorithm = algorithm
         self._matcher = matcher
         self._renew = renew
@@ -86,14 +86,14 @@ class PlainRegistry:
     # -- subscribing ------------------------------------------------------------------------------------------
 
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
-        return self._apply({id: (text, parse_text(text, self._schema))})
+        return self._apply({id: (text, parse_text(text, self.schema))})
 
     def subscribe_many(self, pairs: Iterable[tuple[SubscriptionId, str]]) -> Receipt:
         parsed: dict[SubscriptionId, tuple[str, tuple[Conjunction, ...]]] = {}
         unreadable = []
         for row, (id, text) in enumerate(pairs):
             try:
-                conjunctions = parse_text(text, self._schema)
+                conjunctions = parse_text(text, self.schema)
             except (LanguageError, LimitError) as error:
                 unreadable.append((row, id, error))
                 continue
@@ -194,7 +194,7 @@ class PlainRegistry:
     def _settle_doubts(self) -> None:
         """The lock for writing is held."""
         if self._doubtful:
-            self._take(self._renew() if self._renew is not None else Naive(self._schema))
+            self._take(self._renew() if self._renew is not None else Naive(self.schema))
             self._doubtful = False
 
     @contextmanager
@@ -209,7 +209,7 @@ class PlainRegistry:
 
     def match(self, raw: Mapping[str, object]) -> list[SubscriptionId]:
         with self._reading():
-            return self._match(self._schema.event(raw, self.used))
+            return self._match(self.schema.event(raw, self.used))
 
     def match_event(self, event: Event) -> list[SubscriptionId]:
         with self._reading():
@@ -231,6 +231,9 @@ class PlainRegistry:
 
     def observe(self, events: Sequence[Event]) -> None:
         """The papers' algorithms learn from the events they match, if at all."""
+
+    def settle(self) -> None:
+        """They do nothing in the background."""
 
     # -- about what is held -----------------------------------------------------------------------------------
 
@@ -276,7 +279,19 @@ class PlainRegistry:
     # -- keeping ----------------------------------------------------------------------------------------------
 
     def save(self, path: Path, mode: int | None = None) -> None:
-        write_saved(path, Saved(self._schema, self._algorithm, self.items()), PRIVATE if mode is None else mode)
+        write_saved(path, Saved(self.schema, self._algorithm, self.items()), PRIVATE if mode is None else mode)
+
+    def extend(self, addition: Schema) -> Schema:
+        raise OptionError(
+            f"only the adaptive engine extends its schema while it lives; make a new one for {self._algorithm!r}"
+        )
+
+    @property
+    def mark(self) -> int | None:
+        return None
+
+    def checkpoint_at(self, mark: int) -> None:
+        raise OptionError("only an engine opened with marked=True has checkpoints with marks")
 
     def refresh(self) -> bool:
         raise OptionError("only an engine that reads a folder beside its writer is refreshed; see read_only=True")

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tamis.batches.batch import ReadBatch
 from tamis.matches import Matches
-from tamis.model import Event, SubscriptionId
+from tamis.model import Event, Schema, SubscriptionId
 from tamis.registry.attributes import Attributes
 from tamis.registry.receipts import Receipt
 
@@ -56,8 +56,26 @@ class Registry(Protocol):
     def count_many(self, read: ReadBatch) -> npt.NDArray[np.int64]:
         """How many subscriptions each event of a batch satisfies."""
 
+    @property
+    def schema(self) -> Schema:
+        """Under which texts and events are read."""
+
+    def extend(self, addition: Schema) -> Schema:
+        """Extend the schema by the four rules; what it is then. `Conflict` if a text that is there would be read
+        otherwise, `OptionError` where a schema cannot be extended."""
+
+    @property
+    def mark(self) -> int | None:
+        """Where in a log that is kept elsewhere the folder is a checkpoint of it, if it is one."""
+
+    def checkpoint_at(self, mark: int) -> None:
+        """Put everything in the folder, as of that mark; `OptionError` if it is none with marks."""
+
     def observe(self, events: Sequence[Event]) -> None:
         """A sample of what events are like, for whoever can make use of it."""
+
+    def settle(self) -> None:
+        """Return when nothing is left to do in the background."""
 
     def text(self, id: SubscriptionId) -> str:
         """What an id was subscribed with; `UnknownSubscription` if there is none."""

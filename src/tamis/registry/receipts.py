@@ -8,8 +8,9 @@ from typing import NamedTuple
 from tamis.batches.refusals import Refusals
 from tamis.errors import LanguageError, LimitError
 from tamis.language import parse, print_predicate
-from tamis.model import OPERATORS, Conjunction, Predicate, Reference, Schema, SubscriptionId, Threshold
+from tamis.model import OPERATORS, Among, Conjunction, Predicate, Schema, SubscriptionId, Threshold
 from tamis.model.operators import Shape
+from tamis.model.patterns import pattern
 from tamis.model.values import show_raw
 
 __all__ = ["Receipt", "Unreadable", "at_row", "mistake_in", "notes_on", "parse_text"]
@@ -17,6 +18,8 @@ __all__ = ["Receipt", "Unreadable", "at_row", "mistake_in", "notes_on", "parse_t
 
 _SHOWN = 3
 """Ids in what a receipt prints."""
+
+_PATTERNS = frozenset(operator for operator, row in OPERATORS.items() if row.shape is Shape.PATTERN)
 
 
 class Receipt(NamedTuple):
@@ -53,34 +56,35 @@ class Unreadable(Exception):
 
 def notes_on(predicates: Iterable[Predicate]) -> tuple[str, ...]:
     """How far the index goes where it does not go all the way: a sentence for each sort, with an example."""
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[Predicate]] = {}
     for predicate in _with_members(predicates):
-        how = _how_far(predicate)
-        if how is not None:
-            found.setdefault(how, set()).add(print_predicate(predicate))
-    return tuple(sorted(_sentence(how, texts) for how, texts in found.items()))
+        if predicate.operator in _PATTERNS:
+            found.setdefault(_how_far(predicate), set()).add(predicate)
+    return tuple(sorted(_sentence(how, some) for how, some in found.items()))
 
 
-def _with_members(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
+def _with_members(predicates: Iterable[Predicate], seen: dict[int, object] | None = None) -> Iterator[Predicate]:
+    """With those inside of others; a member that many have in common is one object, and is looked at once."""
+    seen = {} if seen is None else seen
     for predicate in predicates:
         yield predicate
         if isinstance(predicate.operand, Threshold):
-            yield from predicate.operand.predicates()
+            for member in predicate.operand.members:
+                if id(member) not in seen:
+                    seen[id(member)] = member
+                    yield from _with_members((one for each in member for one in each), seen)
+        elif isinstance(predicate.operand, Among):
+            yield from _with_members((one for each in predicate.operand.conjunctions for one in each), seen)
 
 
-def _sentence(how: str, texts: set[str]) -> str:
-    others = f" and {len(texts) - 1:,} like it" if len(texts) > 1 else ""
-    return f"{min(texts)}{others}: {how}"
+def _sentence(how: str, some: set[Predicate]) -> str:
+    others = f" and {len(some) - 1:,} like it" if len(some) > 1 else ""
+    example = min(some, key=lambda one: (one.attribute, one.operator, one.constants))
+    return f"{print_predicate(example)}{others}: {how}"
 
 
-def _how_far(predicate: Predicate) -> str | None:
-    row = OPERATORS[predicate.operator]
-    if isinstance(predicate.operand, Reference) or row.shape is not Shape.PATTERN:
-        return None
-    from tamis.matchers.parts.text_tests import as_test, literals  # and with it Numba
-
-    test, _ = as_test(predicate)
-    if not literals(test)[0]:
+def _how_far(predicate: Predicate) -> str:
+    if not any(stretch.literals for stretch in pattern(str(predicate.constants[0].data)).stretches):
         return "it has no literal to be found by and is tried on every value"
     return "it is found by its rarest literal, then tried on the values that have it"
 

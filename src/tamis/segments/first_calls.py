@@ -133,9 +133,27 @@ class FirstCalls:
     def _weighed(self, batch: Batch) -> Registry:
         return self._registry(batch.size * len(self._plain))
 
+    @property
+    def schema(self) -> Schema:
+        return (self._settled or self._plain).schema
+
+    def extend(self, addition: Schema) -> Schema:
+        with self._lock:
+            return self._registry(_MOST_WORK + 1).extend(addition)
+
+    @property
+    def mark(self) -> int | None:
+        return None
+
+    def checkpoint_at(self, mark: int) -> None:
+        self._plain.checkpoint_at(mark)
+
     def observe(self, events: Sequence[Event]) -> None:
         """What was learned is for segments, so there must be some."""
         self._registry(_MOST_WORK + 1).observe(events)
+
+    def settle(self) -> None:
+        self._registry().settle()
 
     def text(self, id: SubscriptionId) -> str:
         return self._registry().text(id)

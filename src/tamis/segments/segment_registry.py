@@ -28,6 +28,7 @@ from tamis.registry.receipts import Receipt, Unreadable, mistake_in, parse_text
 from tamis.segments.collection import Collection
 from tamis.segments.compile.statistics import Statistics, observe
 from tamis.segments.compile.tuning import DEFAULT, Tuning
+from tamis.segments.extending import extended
 from tamis.segments.ids import IdColumn
 from tamis.segments.keep.beside import until_quiet
 from tamis.segments.keep.folder import UNREAD, Folder, Record
@@ -54,14 +55,20 @@ class SegmentRegistry:
         tuning: Tuning = DEFAULT,
         folder: Folder | None = None,
         verify: str = "full",
+        observe: bool = True,
+        seed: int = 0,
     ) -> None:
         self.schema = schema
         if statistics is None and folder is not None:
             statistics = folder.statistics
         self.subscriptions = Subscriptions(schema, statistics, tuning)
         self.collection = Collection(self.subscriptions)
+        if observe:
+            self.collection.watch(seed)
+        self._seed, self._moved = seed, 0
         self._quick = QuickCheck(schema)
         self._folder: Folder | None = None
+        self._logging = folder is not None and not folder.marked
         self._checkpointing = threading.RLock()  # taken before the next, by those who take both
         self._writing = threading.RLock()
         self._logged = 0
@@ -116,14 +123,65 @@ class SegmentRegistry:
     def _read_again(self) -> None:
         """From the list on, aside; whoever asks meanwhile is answered from what there was."""
         assert self._folder is not None
-        old, folder = self._folder, Folder(self._folder.path, self.schema, read_only=True)
+        old, folder = self._folder, Folder(self._folder.path, read_only=True)
         try:
-            read = SegmentRegistry(self.schema, None, self.subscriptions.tuning, folder)
+            read = SegmentRegistry(folder.schema, None, self.subscriptions.tuning, folder, observe=False)
         except BaseException:
             folder.close()
             raise
-        self.subscriptions, self.collection, self._folder = read.subscriptions, read.collection, folder
+        self._use(read.subscriptions)  # the writer may have extended the schema
+        self._folder = folder
         old.close()
+
+    def _use(self, subscriptions: Subscriptions) -> None:
+        collection, quick = Collection(subscriptions), QuickCheck(subscriptions.schema)
+        if self.collection.observer is not None:
+            collection.watch(self._seed, self.collection.observer)
+        self._moved = subscriptions.moved
+        self.schema, self.subscriptions, self.collection, self._quick = (
+            subscriptions.schema,
+            subscriptions,
+            collection,
+            quick,
+        )
+
+    def extend(self, addition: Schema) -> Schema:
+        with self._checkpointing, self._writing:
+            return self.grow(self.schema.extend(addition))
+
+    def grow(self, schema: Schema) -> Schema:
+        """The same with the schema that the extension comes to. Nobody writes meanwhile; whoever reads is answered from
+        what there was."""
+        with self._checkpointing, self._writing:
+            if schema == self.schema:
+                return schema
+            folder = None if self._in_memory else self._open_folder()
+            there, grown = self.subscriptions, extended(self.subscriptions, schema)
+            if folder is None:
+                self._see_through(grown)
+                return schema
+            number = folder.number
+            try:
+                self._use(grown)
+                folder.schema = schema
+                if self._logging:
+                    self.checkpoint()
+            except BaseException:
+                if self._logging and folder.number == number:
+                    folder.schema = there.schema
+                    self._see_through(there)
+                else:
+                    folder.schema = schema
+                    self._see_through(grown)
+                raise
+            return schema
+
+    def _see_through(self, subscriptions: Subscriptions) -> None:
+        try:
+            self._use(subscriptions)
+        except BaseException:
+            finish(self._use, subscriptions)
+            raise
 
     @property
     def path(self) -> Path | None:
@@ -131,7 +189,7 @@ class SegmentRegistry:
 
     def _write(self, records: list[Record], apply: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
         """Before a write is applied it is on disk; once it is there, it is applied, whoever interrupts."""
-        if self._folder is None:
+        if not self._logging:
             return apply(*arguments)
         folder = self._open_folder()
         logged, applied = folder.log_bytes, self.subscriptions.applied
@@ -159,21 +217,34 @@ class SegmentRegistry:
 
     def _applied(self) -> None:
         """After a write: a long log is turned into segments. If that fails the write stands, for it is in the log."""
-        if self._folder is not None and self._logged >= self._checkpoint_at:
+        if self._logging and self._logged >= self._checkpoint_at:
             self._checkpoint_at = self._logged + _LONG_LOG
             with suppress(SegmentError):
                 self.checkpoint()
 
+    @property
+    def mark(self) -> int | None:
+        """Of the log, kept elsewhere, that the folder is a checkpoint of."""
+        return self._folder.mark if self._folder is not None else None
+
+    def checkpoint_at(self, mark: int) -> None:
+        if self._folder is None or not self._folder.marked:
+            raise OptionError("only an engine opened with marked=True has checkpoints with marks")
+        with self._checkpointing, self._writing:
+            segments = self.subscriptions.snapshot(freeze=True).segments
+            self._open_folder().checkpoint(segments, self.subscriptions.statistics, mark)
+
     def checkpoint(self) -> None:
         """Put everything in segment files and start an empty log. Others write while the large files are written."""
-        if self._folder is None:
+        if not self._logging:
             return
         with self._checkpointing:
             self._open_folder().keep(self.subscriptions.snapshot(freeze=True).segments)
             with self._writing:
-                segments = self.subscriptions.snapshot(freeze=True).segments
+                moved, segments = self.subscriptions.moved, self.subscriptions.snapshot(freeze=True).segments
                 self._open_folder().checkpoint(segments, self.subscriptions.statistics)
                 self._logged, self._checkpoint_at = 0, _LONG_LOG
+                self._moved = moved
 
     def save(self, path: Path, mode: int | None = None) -> None:
         """Write everything to a folder; what was there before stays until the new is whole."""
@@ -188,11 +259,13 @@ class SegmentRegistry:
             folder.close()
 
     def close(self) -> None:
-        """Checkpoint what is logged and let the folder go."""
+        """Checkpoint what is logged or was learned, and let the folder go."""
         with self._checkpointing, self._writing:
             if self._folder is not None:
                 try:
-                    if self._logged and not self._folder.closed and not self._folder.read_only:
+                    learned = self.subscriptions.moved != self._moved
+                    kept = self._folder.closed or self._folder.read_only or not self._logging
+                    if (self._logged or learned) and not kept:
                         self.checkpoint()
                 finally:
                     self._folder.close()
@@ -200,7 +273,7 @@ class SegmentRegistry:
     def subscribe(self, id: SubscriptionId, text: str) -> Receipt:
         conjunctions = self._parsed(text)
         with self._writing:
-            if self._folder is None:
+            if not self._logging:
                 return self.subscriptions.subscribe(id, text, conjunctions)
             receipt = self._write([["s", id, text]], self.subscriptions.subscribe, id, text, conjunctions)
         self._applied()
@@ -244,10 +317,10 @@ class SegmentRegistry:
         if unreadable or prepared.compiled.rejected:
             found = [(rows[row], ids[row], error) for row, error in prepared.compiled.rejected]
             raise Unreadable([*unreadable, *found])
-        if self._folder is not None and len(ids) >= _LONG_LOG:
+        if self._logging and len(ids) >= _LONG_LOG:
             return self._install_many(prepared)
         with self._writing:
-            pairs = zip(ids.listed(), texts.to_pylist(), strict=True) if self._folder is not None else ()
+            pairs = zip(ids.listed(), texts.to_pylist(), strict=True) if self._logging else ()
             receipt = self._write([["s", id, text] for id, text in pairs], self.subscriptions.install, prepared)
         self._applied()
         return receipt
@@ -274,7 +347,7 @@ class SegmentRegistry:
 
     def unsubscribe(self, id: SubscriptionId) -> None:
         with self._writing:
-            if self._folder is not None and id not in self.subscriptions:
+            if self._logging and id not in self.subscriptions:
                 raise UnknownSubscription(id)  # before it is in the log; without a log it is said below
             self._write([["u", id]], self.subscriptions.unsubscribe, id)
         self._applied()
@@ -304,7 +377,7 @@ class SegmentRegistry:
     def observe(self, events: Sequence[Event]) -> None:
         """Compile everything again with what a sample of events tells; a durable engine keeps it with the segments."""
         statistics = observe(events)
-        if self._in_memory:
+        if self._in_memory or not self._logging:
             with self.subscriptions.recompiled(statistics) as renewed:
                 self.subscriptions.exchange(renewed, statistics)
             return
@@ -312,6 +385,13 @@ class SegmentRegistry:
         with self.subscriptions.recompiled(statistics) as renewed, self._checkpointing:
             folder.keep([new for _, new in renewed])
             self._checkpointed(self.subscriptions.exchange, renewed, statistics)
+
+    def settle(self) -> None:
+        """Wait until nothing is left to merge, and to move for what passing events have told."""
+        if self.collection.observer is None:
+            self.subscriptions.finish_merging()
+        else:
+            self.collection.observer.settle()
 
     @property
     def _in_memory(self) -> bool:

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -26,41 +27,31 @@ import pyarrow as pa
 
 from tamis import forks
 from tamis.errors import UnknownSubscription
-from tamis.language import parse
 from tamis.model import Conjunction, Schema, SubscriptionId
 from tamis.registry.finishing import finish
 from tamis.registry.receipts import Receipt, notes_on
 from tamis.segments import merging
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import DEFAULT, Tuning
+from tamis.segments.delta import Delta, Fresh
 from tamis.segments.errands import Errand
 from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.segment import Compiled, Mark, Segment, compile_segment
 
-__all__ = ["Delta", "Prepared", "Snapshot", "Subscriptions"]
+__all__ = ["Prepared", "Snapshot", "Subscriptions"]
 
 Longs = npt.NDArray[np.int64]
 
-_SMALL_DELTA = 16
-"""A single event is held against so few new subscriptions one by one; more, or a batch, freeze the delta."""
+_SMALL_DELTA = 4096
+"""Past so many new subscriptions the delta is frozen in the background; for a batch it is frozen at once,"""
+_MOST_UNREAD = 128
+"""and for a single event that would be the first to read so many of them."""
+_MOST_SLOW = 64
+"""So many, every event may be held against one by one."""
+_SEGMENT_EACH = 0.4
+"""A further segment costs a single event as much as this many subscriptions cost to compile."""
 _FULL_DELTA = 20_000
 """A delta that nobody reads is frozen when it has grown to this."""
-
-
-class Delta:
-    """A subscription that no segment has yet; parsed when somebody needs to know what it says."""
-
-    __slots__ = ("_conjunctions", "number", "text")
-
-    def __init__(self, text: str, number: int, conjunctions: tuple[Conjunction, ...] | None) -> None:
-        self.text = text
-        self.number = number
-        self._conjunctions = conjunctions
-
-    def conjunctions(self, schema: Schema) -> tuple[Conjunction, ...]:
-        if self._conjunctions is None:
-            self._conjunctions = parse(self.text, schema)
-        return self._conjunctions
 
 
 class Prepared(NamedTuple):
@@ -76,6 +67,8 @@ class Snapshot(NamedTuple):
 
     segments: tuple[Segment, ...]
     delta: Mapping[SubscriptionId, Delta]
+    fresh: Fresh
+    """The delta as single events find it."""
     statistics: Statistics | None = None
 
 
@@ -109,10 +102,14 @@ class Subscriptions:
         self._lock = threading.RLock()
         self._segments: tuple[Segment, ...] = ()
         self._delta: dict[SubscriptionId, Delta] = {}
+        self._fresh = Fresh(schema)
+        self._freezing = threading.RLock()  # taken before the other, by those who take both
         self._shared = False
         self._number = 0
         self.applied = 0
         """How many writes took effect: tells a writer that was interrupted whether its own did."""
+        self.moved = 0
+        """How many segments were compiled anew by what passing events told."""
         self._merging: Errand | None = None
         self._busy: set[IdIndex] = set()
         self._own_marks: set[IdIndex] = set()  # segments whose marks no snapshot and no merge holds
@@ -121,7 +118,7 @@ class Subscriptions:
         forks.tell(self)
 
     def after_fork(self) -> None:
-        self._lock = forks.renewed(self._lock)
+        self._lock, self._freezing = forks.renewed(self._lock), forks.renewed(self._freezing)
         self._merging, self._busy, self._own_marks = None, set(), set()  # the thread that merged is not here
         if self._begun is not None:
             self._apply(*self._begun)
@@ -156,6 +153,8 @@ class Subscriptions:
         with self._lock:
             held = Delta(text, self._number, conjunctions)
             self._number += 1
+            watched = self._shared
+            self._fresh.add(id, held)
             replaced = id in self._delta
             at, row = (-1, -1) if replaced else self._find(id)
             if row >= 0:
@@ -166,10 +165,19 @@ class Subscriptions:
                     self._delta, self._shared = dict(self._delta), False
                 self._delta[id] = held  # all of the change in one step
                 self.applied += 1
-            if len(self._delta) >= _FULL_DELTA:
-                self._freeze()
+            fresh = self._thinned()
+        if len(self._delta) >= _FULL_DELTA:
+            self.flush()
+        elif watched and fresh.unread <= _MOST_UNREAD:
+            fresh.catch_up()  # somebody reads between writes: it is not for him to wait for the parser
         notes = notes_on(predicate for one in conjunctions or () for predicate in one)
         return Receipt(1, int(replaced), (id,) if conjunctions == () else (), notes=notes)
+
+    def _thinned(self) -> Fresh:
+        """What single events are held against, without those that have come and gone. The lock is held."""
+        if self._fresh.added > 2 * len(self._delta) + _MOST_UNREAD:
+            self._fresh = Fresh(self.schema, self._delta)
+        return self._fresh
 
     def prepare(self, ids: IdColumn, texts: pa.Array) -> Prepared:
         """Compile distinct ids and their texts, changing nothing. What does not parse is to be looked at first."""
@@ -185,7 +193,7 @@ class Subscriptions:
         with self._lock:
             replaced, change = self._buried_many(prepared)
             self._write(change._replace(segments=(*change.segments, compiled.segment)))
-            self._settle()
+        self._settle()
         truths = compiled.segment.layout.columns.truths
         notes = notes_on(member for truth in truths for member in truth.members)
         return Receipt(len(ids), replaced, tuple(ids.at(compiled.never)), notes=notes)
@@ -199,8 +207,8 @@ class Subscriptions:
                 if row < 0:
                     raise UnknownSubscription(id)
                 self._write(self._buried(at, row))
-            if any(map(merging.worn, self._segments)):
-                self._settle()
+        if any(map(merging.worn, self._segments)):
+            self._settle()
 
     def unsubscribe_many(self, ids: Sequence[SubscriptionId]) -> None:
         """All of them, or on an error none; they differ."""
@@ -219,19 +227,21 @@ class Subscriptions:
             delta, shared = self._own_delta() if held else (self._delta, self._shared)
             marked = tuple(segments[at].index for at in rows)
             self._write(_Change(tuple(segments), delta, shared, held, marked=marked))
-            if any(map(merging.worn, self._segments)):
-                self._settle()
+        if any(map(merging.worn, self._segments)):
+            self._settle()
 
     def adopt(self, segment: Segment) -> None:
         """Take in a segment whose ids are new, as it is: one that was opened from a file."""
         with self._lock:
-            self._segments = (*self._segments, segment)
+            layout = replace(segment.layout, known=self.statistics)
+            self._segments = (*self._segments, replace(segment, layout=layout))
             self._number = max(self._number, int(segment.sequence.max(initial=-1)) + 1)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Undo what was written since."""
         with self._lock:
             self._own_marks.clear()
+            self._fresh = Fresh(self.schema, {**self._delta, **snapshot.delta})
             self._write(_Change(snapshot.segments, dict(snapshot.delta), False, known=(snapshot.statistics,)))
 
     def _write(self, change: _Change) -> None:
@@ -319,49 +329,98 @@ class Subscriptions:
 
     def snapshot(self, *, freeze: bool = False) -> Snapshot:
         """What is subscribed now. `freeze` puts all of it in segments."""
+        if self._delta and (freeze or self._fresh.unread > _MOST_UNREAD):
+            self.flush()
         with self._lock:
-            if self._delta and (freeze or len(self._delta) > _SMALL_DELTA):
+            if freeze and self._delta:  # somebody is quick
                 self._freeze()
             self._shared = True
             self._own_marks.clear()
-            return Snapshot(self._segments, self._delta, self.statistics)
+            found = Snapshot(self._segments, self._delta, self._fresh, self.statistics)
+        if len(found.delta) > _SMALL_DELTA or found.fresh.slow > _MOST_SLOW:
+            self.freeze_apart()
+        return found
+
+    def join(self, extra: int) -> bool:
+        """Single events have asked further segments so often: is it worth while, all are merged, in the background."""
+        with self._lock:
+            total = sum(map(len, self._segments))
+            if extra < _SEGMENT_EACH * total:
+                return False
+            free = self._merging is None and not self._busy and total <= merging.LARGEST
+            if free and len(self._segments) > 1:
+                self._begin_merging(self._segments)
+            return True
+
+    def freeze_apart(self) -> None:
+        """In the background, unless somebody is at it."""
+        if self._merging is None:
+            self.apart(self.flush)
 
     def flush(self) -> None:
-        """Freeze the delta now."""
-        with self._lock:
+        """Freeze the delta now, and merge."""
+        with self._freezing:
             self._freeze()
-
-    def _freeze(self) -> None:
-        """Turn the delta into a segment. The lock is held."""
-        if not self._delta:
-            return
-        ids = IdColumn.of(self._delta)
-        texts = pa.array([delta.text for delta in self._delta.values()], pa.large_string())
-        numbers = np.array([delta.number for delta in self._delta.values()], np.int64)
-        compiled = self._compile(ids, texts, numbers)
-        assert not compiled.rejected, "what was parsed once parses again"
-        self._see_through(_Change((*self._segments, compiled.segment), {}, False), self.applied)
         self._settle()
 
+    def _freeze(self) -> None:
+        """Turn the delta into a segment. While it is compiled others read and write, unless the lock is held."""
+        with self._lock:
+            held = dict(self._delta)
+        if not held:
+            return
+        ids = IdColumn.of(held)
+        texts = pa.array([delta.text for delta in held.values()], pa.large_string())
+        numbers = np.array([delta.number for delta in held.values()], np.int64)
+        compiled = self._compile(ids, texts, numbers)
+        assert not compiled.rejected, "what was parsed once parses again"
+        with self._lock:
+            left = {id: delta for id, delta in self._delta.items() if held.get(id) is not delta}
+            gone = [id for id, delta in held.items() if self._delta.get(id) is not delta]
+            segment = compiled.segment
+            if gone:
+                segment = segment.bury(segment.index.find_many(IdColumn.of(gone)))
+            fresh = Fresh(self.schema, left)
+            more = (segment,) if len(segment) else ()
+            self._see_through(_Change((*self._segments, *more), left, False), self.applied)
+            self._fresh = fresh
+
     def _settle(self) -> None:
-        """Drop empty segments, then merge those that `merging` names: small ones at once, one large run apart."""
-        self._segments = tuple(segment for segment in self._segments if len(segment))
-        while (run := merging.next_run(self._segments, merging.QUICK, self._busy)) is not None:
-            merged = self._merge(*self._segments[run])
-            self._segments = (*self._segments[: run.start], merged, *self._segments[run.stop :])
+        """Drop empty segments, then merge those that `merging` names: small ones at once, one large run apart. Nobody
+        waits for what is merged, but who asked for it."""
+        while True:
+            with self._lock:
+                self._segments = tuple(segment for segment in self._segments if len(segment))
+                run = merging.next_run(self._segments, merging.QUICK, self._busy)
+                if run is None:
+                    self._merge_large()
+                    return
+                claimed = self._claim(self._segments[run])
+            self._renew(claimed)
+
+    def _merge_large(self) -> None:
         run = merging.next_run(self._segments, merging.LARGEST, self._busy) if self._merging is None else None
         if run is not None:
             self._begin_merging(self._segments[run])
 
     def _begin_merging(self, segments: tuple[Segment, ...]) -> None:
-        errand = Errand(lambda: self._merge_apart(errand, segments))
+        self._begin(partial(self._renew, segments), segments)
+
+    def apart(self, call: Callable[[], object]) -> None:
+        """In a thread of its own, unless a merge is under way: one at a time is enough."""
+        with self._lock:
+            if self._merging is None:
+                self._begin(call, ())
+
+    def _begin(self, call: Callable[[], object], claimed: tuple[Segment, ...]) -> None:
+        errand = Errand(lambda: self._do_apart(errand, call))
         try:
-            self._claim(segments)
+            self._claim(claimed)
             self._merging = errand
             if not errand.start():
-                self._call_off(segments)  # there will be threads another time
+                self._call_off(claimed)  # there will be threads another time
         except BaseException:
-            finish(self._call_off, segments)  # should the thread run all the same, it finds that it is not wanted
+            finish(self._call_off, claimed)  # should the thread run all the same, it finds that it is not wanted
             raise
 
     def _call_off(self, claimed: tuple[Segment, ...]) -> None:
@@ -372,21 +431,21 @@ class Subscriptions:
         compile = self._compile if statistics is None else partial(self._compile, statistics=statistics)
         return merging.merge(segments, compile)
 
-    def _merge_apart(self, errand: Errand, claimed: tuple[Segment, ...]) -> None:
+    def _do_apart(self, errand: Errand, call: Callable[[], object]) -> None:
         with self._lock:
             if self._merging is not errand:
                 return
         done = False
         try:
-            self._renew(claimed)
+            call()
             done = True
         except BaseException:  # noqa: BLE001 - told as the error of any thread is
             threading.excepthook(threading.ExceptHookArgs([*sys.exc_info(), None]))
         finally:
             with self._lock:
                 self._merging = None
-                if done:
-                    self._settle()
+            if done:
+                self._settle()
 
     def _claim(self, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
         """Nobody else merges these, and their marks stay as they are. The lock is held."""
@@ -396,14 +455,14 @@ class Subscriptions:
 
     def _renew(self, claimed: tuple[Segment, ...]) -> None:
         """Put one new segment in the place of those claimed. The lock is not held while it is compiled."""
-        merged = None
         try:
             merged = self._merge(*claimed)
-        finally:
             with self._lock:
-                self._busy.difference_update(segment.index for segment in claimed)
-                if merged is not None:
-                    self._segments = merging.take_the_place(merged, claimed, self._segments) or self._segments
+                self._segments = merging.take_the_place(merged, claimed, self._segments) or self._segments
+        except BaseException:
+            finish(self._release, claimed)
+            raise
+        self._release(claimed)
 
     @contextmanager
     def recompiled(self, statistics: Statistics) -> Iterator[Renewed]:
@@ -416,7 +475,7 @@ class Subscriptions:
                 with self._lock:
                     self._freeze()
                     if self._merging is None:
-                        there = self._segments
+                        there = tuple(segment for segment in self._segments if len(segment))
                         self._claim(there)
                         break
             yield [(one, self._merge(one, statistics=statistics)) for one in there]
@@ -433,9 +492,38 @@ class Subscriptions:
                 segments = merging.take_the_place(new, (old,), segments) or segments
             self._see_through(_Change(segments, self._delta, self._shared, known=(statistics,)), self.applied)
 
+    def move(self, segment: Segment, statistics: Statistics, better: Callable[[Segment], bool]) -> Segment | None:
+        """One segment compiled by what is now known of events, in the old one's place if it is `better`; None if it is
+        not, or somebody is merging the old one. Others read and write meanwhile."""
+        here: tuple[Segment, ...] = ()
+        try:
+            with self._lock:
+                free = segment.index not in self._busy
+                here = tuple(one for one in self._segments if free and len(one) and one.index is segment.index)
+                self._claim(here)
+            new = self._merge(*here, statistics=statistics) if here else None
+            if new is not None and better(new):
+                self.exchange([(here[0], new)], statistics)
+                self.moved += 1
+            else:
+                new = None
+        except BaseException:
+            finish(self._release, here)
+            raise
+        self._release(here)
+        return new
+
     def _release(self, claimed: tuple[Segment, ...]) -> None:
         with self._lock:
             self._busy.difference_update(segment.index for segment in claimed)
+
+    @property
+    def is_merging(self) -> bool:
+        return self._merging is not None
+
+    def there(self) -> tuple[Segment, ...]:
+        """The segments of this moment, for whoever looks at nothing but how they are made."""
+        return self._segments
 
     def finish_merging(self) -> None:
         """Wait until no merge is under way."""

@@ -21,43 +21,47 @@ from tamis.workloads.slices import Texts, Workload, choose
 __all__ = ["LeSub"]
 
 _STRINGS, _NUMBERS = ("s0", "s1", "s2"), ("n0", "n1", "n2")
-_WORDS, _MOST = 200, 5000
 _ORDER = ("<", "<=", ">", ">=")
-_VALUES = [f"v{word}" for word in range(_WORDS)]
 
 
 @dataclass(frozen=True)
 class LeSub(Workload):
-    """The six-attribute workload with equality probability `p`."""
+    """The six-attribute workload with equality probability `p`; `words` values of a string, numbers up to `most`."""
 
     p: float = 0.5
+    words: int = 200
+    most: int = 5000
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # the parameter is part of the seed
-        return f"lesub p={self.p}"
+    def name(self) -> str:  # type: ignore[override]  # the parameters are part of the seed
+        name = f"lesub p={self.p}"
+        return name if (self.words, self.most) == (200, 5000) else f"{name} words={self.words} most={self.most}"
+
+    def _values(self) -> list[str]:
+        return [f"v{word}" for word in range(self.words)]
 
     def schema(self) -> Schema:
-        domains = dict.fromkeys(_STRINGS, String()) | dict.fromkeys(_NUMBERS, Integer(1, _MOST))
+        domains = dict.fromkeys(_STRINGS, String()) | dict.fromkeys(_NUMBERS, Integer(1, self.most))
         return Schema(attributes={name: Attribute(name, domain) for name, domain in domains.items()})
 
     def draw_expressions(self, random: np.random.Generator, count: int) -> Texts:
         masks = random.integers(1, 64, count)
         slots = []
         for at, name in enumerate(_STRINGS):
-            pieces = [f"{name} = '{value}'" for value in _VALUES]
-            slots.append(choose(pieces, random.integers(0, _WORDS, count), (masks >> at & 1).astype(bool)))
+            pieces = [f"{name} = '{value}'" for value in self._values()]
+            slots.append(choose(pieces, random.integers(0, self.words, count), (masks >> at & 1).astype(bool)))
         for at, name in enumerate(_NUMBERS, len(_STRINGS)):
             equal = random.random(count) < self.p
             operator = np.where(equal, 0, random.integers(1, 5, count))
-            pieces = [f"{name} {sign} {number}" for sign in ("=", *_ORDER) for number in range(1, _MOST + 1)]
-            codes = operator * _MOST + random.integers(0, _MOST, count)
+            pieces = [f"{name} {sign} {number}" for sign in ("=", *_ORDER) for number in range(1, self.most + 1)]
+            codes = operator * self.most + random.integers(0, self.most, count)
             slots.append(choose(pieces, codes, (masks >> at & 1).astype(bool)))
         return pc.binary_join_element_wise(*slots, " and ", null_handling="skip")
 
     def draw_events(self, random: np.random.Generator, count: int) -> pa.Table:
         columns: dict[str, pa.Array] = {}
         for name in _STRINGS:
-            columns[name] = choose(_VALUES, random.integers(0, _WORDS, count), random.random(count) < 0.5)
+            columns[name] = choose(self._values(), random.integers(0, self.words, count), random.random(count) < 0.5)
         for name in _NUMBERS:
-            columns[name] = pa.array(random.integers(1, _MOST + 1, count), mask=random.random(count) < 0.5)
+            columns[name] = pa.array(random.integers(1, self.most + 1, count), mask=random.random(count) < 0.5)
         return pa.table(columns)

@@ -137,8 +137,13 @@ def test_a_shape_of_long_names_is_not_kept(roads: list[str]) -> None:
     assert roads == ["careful", "plain", "careful"]
 
 
+@pytest.mark.parametrize("ranked", ["at once", "when an event satisfies many"])
 @pytest.mark.parametrize("seen", ["one segment", "several segments"])
-def test_ids_come_once_and_in_the_order_of_subscribing_where_subscriptions_have_several_rows(seen: str) -> None:
+def test_ids_come_once_and_in_the_order_of_subscribing_where_subscriptions_have_several_rows(
+    seen: str, ranked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ranked != "at once":
+        monkeypatch.setattr(one_event, "_SOON_RANKED", 0)
     engine, oracle = Engine(SCHEMA), Engine(SCHEMA, algorithm="naive")
     sizes = [400] if seen == "one segment" else [250, 100, 50]
     texts = [f"b >= {400 - n} or a < {n} or a >= {400 - n}" for n in range(400)]  # no run of rows is in order

@@ -52,6 +52,38 @@ KINDS_OF_TEXT = {
     ],
     "starts": ["name starts with 'ab'", "name not starts with 'ab'", "name starts with ''", "name not starts with ''"],
     "ends": ["name ends with 'ab'", "not name ends with 'ab'", "name ends with ''", "name ends with abc"],
+    "includes": [
+        *("name includes 'ab'", "not name includes 'ab'", "name includes ''", "name not includes ''", "any includes a"),
+        *("name includes 'a' and name includes 'b'", "name includes 'a' and name != 'b'", "price includes 'a'"),
+    ],
+    "like": [
+        *("name like 'a%b_'", "name like 'a%'", "name like '%a'", "name like 'ab'", "name like '%'", "name like '_'"),
+        *("name not like 'a%b_'", "name not like '%'", "name like 'a\\'", "name ilike 'A%b'", "not name ilike 'ß%'"),
+        *("name like '%it''s%'", "any like 'x%y'", "any like 3"),
+    ],
+    "ignoring case": [
+        *("name = 'STRASSE' ignoring case", "name != 'A' ignoring case", "name starts with 'A' ignoring case"),
+        *("name in ('A', 'b', 'a') ignoring case", "name not in ('A', 'b') ignoring case", "name < 'a' ignoring case"),
+        *("name contains 'A' ignoring case", "not name contains 'A' ignoring case", "any = 3 ignoring case"),
+        *("name ends with '' ignoring case", "name includes 'İ' ignoring case", "any = 'x' Ignoring CASE"),
+        *("name contains 'A' ignoring case and name contains 'B' ignoring case and name contains 'c'",),
+        *("name = 'a' ignoring case and name is present", "name = 'a' ignoring case and name is missing"),
+    ],
+    "at least": [
+        *("at least 2 of (price = 1, reserve < 2, name = 'a')", "not at least 1 of (price = 1, reserve < 2)"),
+        *(
+            "at least 4 of (price = 1, reserve < 2, name = 'a')",
+            "at least 0 of (price = 1)",
+            "at least 1.5 of (price = 1)",
+        ),
+        *("at least 1 of (price in (1, 2), opens < timestamp '2024-05-31' or name in ('it''s', oak) and price = 3)",),
+        *("at least 1 of (opens in (timestamp '2024-05-31', timestamp '2024-06-01'), period = XX)",),
+        *("(at least 2 of (price = 1, price = 1))", "AT LEAST 1 OF (price = 1) AND at least 1 of (price = 2)"),
+        *("at least 1 of (price = 1) and at least 1 of (reserve = 2)", "price = 1 or at least 1 of (price = 2)"),
+        *("at least 2 of (price > 3 and price < 1, reserve = 2)", "at least 1 of (quantity = 9, price = 1)"),
+        *("at least 1 of (at least 1 of (price = 1, reserve = 3), \"place of origin\" = 'of')",),
+        *("at least 1 of (name includes 'x', name like 'a%_' , name = 'A' ignoring case)", "at least 1 of (price = 1"),
+    ],
     "presence": [
         "price is present and price = 1",
         "price is missing and price = 1",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import stat
 from pathlib import Path
 
 import pytest
+import xxhash
 
 from tamis import Engine, SegmentError
 from tamis.segments.keep import folder as folders
@@ -248,6 +250,38 @@ def test_a_folder_of_the_format_before_says_what_to_do(path: Path) -> None:
 
     with pytest.raises(SegmentError, match=r"expected format 2, found 1; an older Tamis wrote it, before any release"):
         Engine.open(path)
+
+
+@pytest.mark.parametrize("forged", [2**40, -1, 0o077, 0o1777, "755", None, 448.0])
+def test_a_list_with_a_mode_that_nobody_may_give_is_refused(path: Path, forged: object) -> None:
+    found = json.loads((path / "current.json").read_bytes()) | {"mode": forged}
+    del found["sum"]
+    found["sum"] = xxhash.xxh3_64_hexdigest(json.dumps(found, sort_keys=True).encode())
+    (path / "current.json").write_text(json.dumps(found))
+    before = mode(path)
+
+    with pytest.raises(SegmentError, match=r"current\.json: expected .*a folder's mode"):
+        Engine.open(path)
+
+    assert mode(path) == before
+
+
+@pytest.mark.parametrize("name", ["current.json", "segment-"])
+def test_a_timeout_of_the_callers_is_not_taken_for_a_refusal(
+    path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A signal handler's `TimeoutError` is an `OSError` as well; it is the caller's, and told as it is."""
+
+    def late(*_: object, **__: object) -> None:
+        raise TimeoutError("by a handler")
+
+    if name == "current.json":
+        monkeypatch.setattr("tamis.segments.keep.current.read_file", late)
+    else:
+        monkeypatch.setattr(Path, "open", late)
+
+    with pytest.raises(TimeoutError, match="by a handler"):
+        Engine.open(path, read_only=True)
 
 
 def test_a_failed_write_whose_cut_cannot_be_synced_closes_the_engine(

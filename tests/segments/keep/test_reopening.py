@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +16,7 @@ from tamis.segments import merging, subscriptions
 from tamis.segments.compile import codes
 from tamis.segments.compile.tuning import DEFAULT, Tuning
 from tests.conformance.histories import History, histories
-from tests.segments.histories import replay_durable
+from tests.segments.histories import replay_durable, restless
 from tests.strategies import Dice, make_event, make_expression, make_schema
 
 IDS = ("ann", "bob", 1, 2, "1", 2**63)
@@ -26,7 +27,7 @@ LONG_HISTORIES = 10_000
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(history=histories(), data=st.data())
 def test_any_history_survives_reopening_flushing_and_merging(history: History, data: st.DataObject) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, restless():
         replay_durable(history, Path(folder) / "engine", Dice(lambda sides: data.draw(st.integers(0, sides - 1))))
 
 
@@ -68,7 +69,8 @@ def replay_seed(seed: int, folder: Path) -> int:
         patched.setattr(merging, "QUICK", dice.one((20_000, 0)))  # 0: every merge in the background
         patched.setattr(subscriptions, "_SMALL_DELTA", dice.one((16, 0)))
         patched.setattr(codes, "_MOST_OBJECTS", dice.one((1 << 16, 0)))
-        return replay_durable(history, folder / f"engine-{seed}", dice, tuning=tuning)
+        with restless() if dice.roll(2) else nullcontext():
+            return replay_durable(history, folder / f"engine-{seed}", dice, tuning=tuning)
 
 
 def test_seeded_histories_survive_with_any_tuning_and_merges_in_the_background(tmp_path: Path) -> None:

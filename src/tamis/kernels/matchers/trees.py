@@ -146,13 +146,14 @@ def _child(results: npt.NDArray[np.int32], edges: npt.NDArray[np.int32], low: in
 @allocating
 def walk_bits(
     tree: Tree, asks: Asks, bits: npt.NDArray[np.uint8], out: npt.NDArray[np.int32], found: int
-) -> tuple[int, int]:
-    """Rows whose every ask `op` comes out as `bits[op]`, appended to `out`; their new number, nodes visited."""
+) -> tuple[int, int, int]:
+    """Rows whose every ask `op` comes out as `bits[op]`, appended to `out`; their new number, nodes visited, rows of
+    their buckets."""
     starts, asked_ops, asked = asks.starts, asks.ops, asks.results
     ops, stars, edge_starts, edge_stops = tree.ops, tree.stars, tree.edge_starts, tree.edge_stops
     leaf_starts, leaf_stops, bucket_stops = tree.leaf_starts, tree.leaf_stops, tree.bucket_stops
     edge_results, edges, rows, places = tree.edge_results, tree.edges, tree.rows, tree.places
-    visited = 0
+    visited, in_buckets = 0, 0
     stack = [0]
     while stack:
         node = stack.pop()
@@ -160,6 +161,7 @@ def walk_bits(
         for k in range(leaf_starts[node], leaf_stops[node]):
             out[found] = rows[k]
             found += 1
+        in_buckets += bucket_stops[node] - leaf_stops[node]
         for k in range(leaf_stops[node], bucket_stops[node]):
             row = rows[k]
             passed = True
@@ -175,7 +177,7 @@ def walk_bits(
                 stack.append(child)
             if stars[node] >= 0:
                 stack.append(stars[node])
-    return found, visited
+    return found, visited, in_buckets
 
 
 class EdgePoints(NamedTuple):

@@ -25,6 +25,8 @@ Ints = npt.NDArray[np.int32]
 _MOST_PROBES = 4096
 """Combinations of values tried for any access. Where there are more of them, and more than members, every member's key
 is held against the event instead."""
+_EVERY = 16
+"""Of a batch one event in so many tells how many candidates each access has: threads would fight over the counters."""
 
 
 class Clusters(NamedTuple):
@@ -169,17 +171,23 @@ def _match_several(
 
 @kernel
 def match_clusters(
-    clusters: Clusters, events: Events, first: int, last: int, found: Ints, found_start: Longs, work: Longs
+    clusters: Clusters, events: Events, first: int, last: int, found: Ints, found_start: Longs, work: Longs, met: Longs
 ) -> int:
     """The members that events first to last satisfy: `found_start[i]` to `[i + 1]` in `found` are the i-th event's.
 
-    The value is their number, or -1 if `found` is too short. `work` counts probes and candidates.
+    The value is their number, or -1 if `found` is too short. `work` counts probes and candidates, and `met` for some
+    of the events the candidates of each access, behind them these events.
     """
     n: Any = np.int64(0)  # a literal's type would be tried, and compiled, first
+    accesses = len(clusters.hashed)
     for event in range(first, last):
         found_start[event - first] = n
         codes = events.codes[event]
-        for access in range(len(clusters.hashed)):
+        tells = (event - first) % _EVERY == 0
+        if tells:
+            met[accesses] += 1
+        for access in range(accesses):
+            before = work[1]
             key = np.uint64(0)
             missing, several = False, clusters.hashed[access] == 0
             for i in range(clusters.column_start[access], clusters.column_start[access + 1]):
@@ -196,5 +204,7 @@ def match_clusters(
                 n = _take_bucket(clusters, at, key, events, codes, found, n, work)
             if n < 0:
                 return -1
+            if tells:
+                met[access] += work[1] - before
     found_start[last - first] = n
     return n

@@ -17,7 +17,7 @@ from tamis.kernels.segments.blocks import Blocks, Events, Scratch, choose, match
 from tamis.kernels.segments.clusters import Clusters, match_clusters
 from tamis.kernels.segments.rows import SPILL, Places, count_block, count_members, list_block, list_members
 
-__all__ = ["FEW", "Finds", "Parts", "Target", "find", "list_found"]
+__all__ = ["FEW", "Finds", "Parts", "Target", "find", "list_found", "nothing_met"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -35,6 +35,7 @@ class Parts(NamedTuple):
     block_sizes: Ints
     clusters: Clusters
     places: Places
+    met: Longs  # what events met, ever since: see `nothing_met`
 
 
 class Finds(NamedTuple):
@@ -55,6 +56,12 @@ class Target(NamedTuple):
     end: Longs
 
 
+def nothing_met(clusters: Clusters) -> Longs:
+    """Counters: of each access its candidates, then the events that tell these, all events, and the blocks that these
+    looked into, each once per event. Threads count without a lock, so a few may be missing."""
+    return np.zeros(len(clusters.hashed) + 3, np.int64)
+
+
 @kernel
 def find(
     parts: Parts, events: Events, first: int, last: int, scratch: Scratch, finds: Finds, counts: Longs, work: Longs
@@ -63,9 +70,10 @@ def find(
 
     The value is how much of `finds.kept` was used, or -1 if `finds.members` is too short and nothing was counted.
     """
-    places, size = parts.places, last - first
-    if match_clusters(parts.clusters, events, first, last, finds.members, finds.member_start, work) < 0:
+    places, met, size = parts.places, parts.met, last - first
+    if match_clusters(parts.clusters, events, first, last, finds.members, finds.member_start, work, met) < 0:
         return -1
+    met[len(met) - 2] += size
     for at in range(size):
         counts[at] += count_members(places, finds.members, finds.member_start[at], finds.member_start[at + 1])
     used: Any = np.int64(0)  # a literal's type would be tried, and compiled, first
@@ -73,7 +81,9 @@ def find(
         for at in range(size):
             scratch.chosen[at] = first + at
             finds.touched[block * size + at] = 0
-        for i in range(choose(parts.blocks, events, block, size, scratch)):
+        left = choose(parts.blocks, events, block, size, scratch)
+        met[len(met) - 1] += left
+        for i in range(left):
             if not match_located(parts.blocks, parts.block_sizes, events, block, i, scratch):
                 continue
             at = scratch.chosen[i] - first

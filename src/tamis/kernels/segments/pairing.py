@@ -20,17 +20,19 @@ from tamis.kernels.jit import inlined, kernel
 from tamis.kernels.segments.expanding import Tests
 from tamis.kernels.segments.lexing import INSTANT, INTEGER, NONE, REAL, STRING, Constants
 
-__all__ = ["OPERATORS", "Roles", "Seen", "group_tests", "new_roles", "new_seen", "pair_up"]
+__all__ = ["MOST_OPERATORS", "OPERATORS", "Roles", "Seen", "group_tests", "new_roles", "new_seen", "pair_up"]
 
 OPERATORS = (
     *("in", "not in", "<", "<=", ">", ">=", "not <", "not <=", "not >", "not >="),
-    *("starts with", "not starts with", "ends with", "not ends with", "contains", "not contains"),
+    *("starts with", "not starts with", "contains", "not contains"),
     *("is present", "is missing"),
 )
-"""Codes of operators are positions in this tuple; `=` is an `in` of one. Behind them come a link between two attributes
-and a comparison whose constants are part of the shape."""
+"""Codes of operators are positions in this tuple; `=` is an `in` of one. Behind them come a link of two attributes,
+a comparison whose constants are part of the shape, an `at least`, and from `OTHERS` on operators of which nothing need
+be known here but that they go with no other test of their attribute."""
 IN, NOT_IN, LT, LE, GT, GE, NOT_LT, NOT_LE, NOT_GT, NOT_GE = range(10)
-STARTS, NOT_STARTS, ENDS, NOT_ENDS, CONTAINS, LACKS, PRESENT, MISSING, LINK, FIXED = range(10, 20)
+STARTS, NOT_STARTS, CONTAINS, LACKS, PRESENT, MISSING, LINK, FIXED, COUNT, OTHERS = range(10, 20)
+MOST_OPERATORS = 64
 
 _EXACT = 1 << 53
 
@@ -268,5 +270,5 @@ def group_tests(tests: Tests, roles: Roles, owner: Longs, odd: Mask, keys: Longs
             other = np.int64(tests.operator[partner] - LT + 1) * 8 + np.int64(tests.kind[partner])
         elif operator == LINK or operator == FIXED:
             other = -np.int64(tests.constant[n])
-        kind = (other * 32 + operator) * 8 + np.int64(tests.kind[n])
+        kind = (other * MOST_OPERATORS + operator) * 8 + np.int64(tests.kind[n])
         keys[n] = (kind * 4096 + np.int64(roles.role[n])) * (1 << 20) + np.int64(tests.attribute[n])

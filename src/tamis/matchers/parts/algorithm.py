@@ -126,7 +126,11 @@ class CountingAlgorithm(Algorithm):
         self._front.delete(change.changed)
 
     def _find(self, event: Event) -> Ints:
-        return self._count(self._front.search(event))
+        return self._count(self.satisfied(event))
+
+    def satisfied(self, event: Event) -> Ints:
+        """The first stage alone: the distinct predicates that hold."""
+        return self._front.search(event)
 
     def stats(self) -> MatcherStats:
         self._work.predicates_evaluated = self._front.evaluated()

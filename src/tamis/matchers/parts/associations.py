@@ -16,7 +16,10 @@ __all__ = ["Associations"]
 
 
 class Associations:
-    """Group → members. `groups` are the arrays that kernels read; its docstring says what each means."""
+    """Group → members. `groups` are the arrays that kernels read; its docstring says what each means.
+
+    `relocated` counts the members that had to be copied because their list, or the pool, was full.
+    """
 
     def __init__(self) -> None:
         empty = np.empty(0, np.int64)
@@ -24,6 +27,7 @@ class Associations:
         self._rooms = np.empty(0, np.int64)
         self._used = 0
         self._waste = 0
+        self.relocated = 0
 
     def add(self, of: Ints, members: Ints, slots: npt.NDArray[np.int64]) -> None:
         """`members[i]` joins group `of[i]`; `slots[i]` is the name of this membership."""
@@ -57,6 +61,7 @@ class Associations:
         self.groups = Groups(starts, lengths, members, slots, grown(groups.places, slot_stop))
         self._used += int(rooms.sum())
         self._waste += int(self._rooms[moved].sum())
+        self.relocated += int(lengths[moved].sum())
         move_groups(self.groups, moved, targets)
         self._rooms[moved] = rooms
         if self._waste > max(1024, self._used // 2):
@@ -72,6 +77,7 @@ class Associations:
             target = slice(starts[group], starts[group] + old.lengths[group])
             fresh.members[target], fresh.slots[target] = old.members[source], old.slots[source]
         self.groups = fresh._replace(starts=starts)
+        self.relocated += int(old.lengths.sum())
         self._used, self._waste = int(self._rooms.sum()), 0
 
     def bytes_used(self) -> int:

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from tamis.matchers.base import Work
 from tamis.matchers.parts.arrays import Ints
 from tamis.matchers.parts.associations import Associations
 from tamis.matchers.parts.changes import Change
@@ -88,21 +89,28 @@ class EqualityClusters:
             del self._clusters[schema]
             del self._by_first[schema[0]][schema]
 
-    def search(self, event: Event) -> Ints:
+    def search(self, event: Event, work: Work) -> Ints:
         """Groups whose equalities the event satisfies."""
         found: list[int] = []
+        looked = 0
         values = event.values
         names = values.keys()
         single = {name: one[0] for name, one in values.items() if len(one) == 1}
         for name in values:
             for schema, wanted in self._by_first.get(name, {}).items():
                 if wanted <= single.keys():
+                    looked += 1
                     group = self._clusters[schema].get(tuple([single[other] for other in schema]))
                     if group is not None:
                         found.append(group)
                 elif wanted <= names:
-                    found.extend(self._look_up(schema, [values[other] for other in schema]))
-        return np.array(found, np.int32)
+                    choices = [values[other] for other in schema]
+                    looked += min(prod(map(len, choices)), len(self._clusters[schema]))
+                    found.extend(self._look_up(schema, choices))
+        work.clusters_looked_up += looked
+        groups = np.array(found, np.int32)
+        work.members_found += int(self.lists.groups.lengths[groups].sum())
+        return groups
 
     def _look_up(self, schema: _Schema, choices: list[_Values]) -> Iterator[int]:
         """Where an attribute has several values: each choice, or each group if those are fewer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -86,6 +87,12 @@ class Matrix(CountingAlgorithm):
         self._scratches.give_back(scratch)
         self._work.counters_bumped += len(ordered) * columns
         return rows
+
+    def _details(self) -> Mapping[str, int | float | str]:
+        """The matrix and the counts without room to grow; a column is all that removal needs."""
+        lines = self._roster.predicate_count + self._counts.size // max(self._matrix.shape[1], 1)
+        filled = lines * self._columns() * self._matrix.itemsize
+        return {**super()._details(), "association_bytes": filled, "removal_bytes": 0}
 
     def _bytes(self) -> int:
         return self._front.bytes_used() + self._matrix.nbytes + self._counts.nbytes

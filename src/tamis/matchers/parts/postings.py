@@ -117,7 +117,7 @@ class Postings:
             case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM:
                 if isinstance(self._domain, Finite):
                     yield from self._related(operator, family, self._domain, value)
-            case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.PRESENCE:
+            case Shape.SUFFIX | Shape.SUBSTRING | Shape.PATTERN | Shape.COUNT | Shape.RECORDS | Shape.PRESENCE:
                 raise AssertionError(f"{operator.value!r} is not posted")
             case never:
                 assert_never(never)

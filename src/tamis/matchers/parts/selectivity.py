@@ -38,6 +38,8 @@ def _guess(operator: Operator) -> float:
             return 0.5
         case Shape.COUNT:
             return 0.3
+        case Shape.RECORDS:
+            return 0.5 if row.negated else 0.1
         case Shape.PRESENCE:
             return 0.3 if row.negated else 0.95
         case never:

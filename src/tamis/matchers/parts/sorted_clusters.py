@@ -96,6 +96,9 @@ class SortedClusters:
     def bytes_used(self) -> int:
         return sum(12 * len(cluster.ids) for cluster in self._clusters.values())
 
+    def structure_bytes(self) -> int:
+        return self.bytes_used()
+
     def check(self) -> None:
         for operator, cluster in self._clusters.items():
             pairs = list(zip(cluster.constants, cluster.constants[1:], strict=False))

@@ -19,6 +19,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.batches.letters import letters_of
 from tamis.kernels.automaton import END, START, Found, automaton_of, search
@@ -50,7 +51,7 @@ def literals(test: Predicate) -> list[list[bytes]]:
             return [[text.encode()] for text in texts]
         case Shape.PATTERN:
             return [_literals_of(text) for text in texts]
-        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.COUNT | Shape.PRESENCE:
+        case Shape.BELOW | Shape.UP_TO | Shape.ABOVE | Shape.FROM | Shape.COUNT | Shape.RECORDS | Shape.PRESENCE:
             raise AssertionError(f"{test.operator.value!r} is not about text")
         case never:
             assert_never(never)
@@ -202,11 +203,17 @@ class TextIndex:
         """Which tests hold for which texts, each pair once; of a column of strings without nulls."""
         found = list(self._plain.holding(texts))
         if self._folded is not None:
-            folded = pa.array([text.casefold() for text in texts.to_pylist()], pa.large_string())
-            found += self._folded.holding(folded)
+            found += self._folded.holding(_folded(texts))
         if not found:
             return Holding(np.empty(0, np.int32), np.empty(0, np.int32))
         return Holding(*(np.concatenate(some) for some in zip(*found, strict=True)))
+
+
+def _folded(texts: pa.Array) -> pa.Array:
+    """Texts as they are compared when case is ignored; of ASCII that is lower case."""
+    if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+        return pc.ascii_lower(texts).cast(pa.large_string())
+    return pa.array([text.casefold() for text in texts.to_pylist()], pa.large_string())
 
 
 # -- tests that come and go -----------------------------------------------------------------------------------------

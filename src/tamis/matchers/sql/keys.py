@@ -12,7 +12,7 @@ from tamis.model import Kind, Value
 
 __all__ = ["KINDS", "key"]
 
-KINDS = {Kind.NUMBER: "n", Kind.STRING: "s", Kind.BOOLEAN: "b", Kind.TIMESTAMP: "t"}
+KINDS = {Kind.NUMBER: "n", Kind.STRING: "s", Kind.BOOLEAN: "b", Kind.TIMESTAMP: "t", Kind.RECORD: "r"}
 
 _MIDDLE = 1 << 20
 """Added to exponents, which lie far within ±1,048,576: doubles stop at 1024, integers at 4,000 digits."""

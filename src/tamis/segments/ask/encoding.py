@@ -10,6 +10,7 @@ from tamis.kernels.segments.blocks import Events
 from tamis.model import Schema
 from tamis.segments.ask.counting import count_members
 from tamis.segments.ask.linking import encode_links, one_each
+from tamis.segments.ask.record_finding import find_records
 from tamis.segments.ask.telling import tell
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.truths import FALSE
@@ -44,6 +45,10 @@ def encode_batch(columns: Columns, batch: Batch, schema: Schema) -> tuple[Events
         rows, counted = count_members(columns.counted, batch, schema)
         if len(rows):
             lists.scatter(codes[:, columns.counted.column], rows, counted)
+    for name in columns.listed.keys() & batch.lists.keys():
+        for at, rows, found in find_records(columns.listed[name], batch.lists[name], schema):
+            if len(rows):
+                lists.scatter(codes[:, at], rows, found)
     return Events(codes, *lists.arrays()), doubtful
 
 
@@ -57,9 +62,11 @@ class _Lists:
 
     def scatter(self, column: Ints, rows: Ints, found: Ints) -> None:
         """Single codes go into the column, several into a list that the column points at, in order and each once."""
-        pairs = np.sort((rows.astype(np.int64) << 32) | found)  # codes are never negative
-        pairs = pairs[np.r_[True, pairs[1:] != pairs[:-1]]]
-        rows, found = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
+        pairs = (rows.astype(np.int64) << 32) | found  # codes are never negative
+        if not (pairs[1:] > pairs[:-1]).all():
+            pairs = np.sort(pairs)
+            pairs = pairs[np.r_[True, pairs[1:] != pairs[:-1]]]
+            rows, found = (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
         first = np.r_[0, np.nonzero(np.diff(rows))[0] + 1]
         lengths = np.diff(np.r_[first, len(rows)])
         several = lengths > 1

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from tamis.model import EVENT_TYPE, Domain, Kind, Schema, Value
-from tamis.model.names import MAX_DEPTH, Used
+from tamis.model.names import MAX_DEPTH, Used, has_records
 from tamis.segments.ask.plain_values import Reader, is_plain, plain_comparison, reader_of
 from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.truths import FIRST_TRUTH, Teller
@@ -137,7 +137,7 @@ class MappingCodes:
                     raise NotPlain
                 continue
             if target.domain is None:
-                if self._schema.open and not isinstance(found, Mapping):
+                if self._schema.open and not isinstance(found, Mapping) and not (of in _MANY and has_records(found)):
                     continue
                 raise NotPlain
             if of in _MANY:
@@ -153,7 +153,7 @@ class MappingCodes:
                 self._note(walk, target, key, found, False)
 
     def _find(self, targets: dict[object, _Target | None], prefix: str, key: object) -> _Target | None:
-        if isinstance(key, str) and type(key) is not str:
+        if isinstance(key, str) and (type(key) is not str or self._schema.is_field(prefix + key)):
             raise NotPlain
         target = self._target(prefix + key) if isinstance(key, str) and key else None
         if target is None:

@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.kernels.segments.blocks import scratch_for
 from tamis.kernels.segments.finding import Finds
-from tamis.kernels.segments.one_table import ALIVE, ANY_DEAD, IN_ORDER, STALE, Buffers, match_one, single_table
+from tamis.kernels.segments.one_table import (
+    ALIVE,
+    ANY_DEAD,
+    FEW_ROWS,
+    STALE,
+    UNRANKED,
+    Buffers,
+    Ranks,
+    match_one,
+    single_table,
+)
 from tamis.kernels.segments.rows import Places
 from tamis.model import Event, Schema, Value, compare
 from tamis.model.names import Used
@@ -31,21 +41,36 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 _ROOM = 4096
+_SOON_RANKED = 1 << 14
+"""Segments of so many rows are ranked at once, larger ones when an event satisfies many."""
+_NONE = np.empty(0, np.int32)
+
+
+class _Room(NamedTuple):
+    """How much a desk has room for, and the rows of its segment in the order of subscribing, once they are known."""
+
+    members: int = _ROOM
+    out: int = _ROOM
+    ranked: Ints = _NONE
 
 
 class _Desk:
     """What one thread matches with; all of it is in the table."""
 
-    def __init__(self, segment: Segment, width: int, work: Longs, members: int = _ROOM, out: int = _ROOM) -> None:
+    def __init__(self, segment: Segment, width: int, work: Longs, room: _Room) -> None:
         self._parts = segment.layout.parts
         self._scratch = scratch_for(self._parts.blocks, 1)
         touched, kept = np.empty(len(self._parts.block_sizes), np.uint8), np.empty(_ROOM, np.int32)
-        self.finds = Finds(touched, kept, np.empty(members, np.int32), np.zeros(2, np.int64))
-        one, other, keys = np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(IN_ORDER, np.int64)
-        codes, rows = np.zeros((1, width), np.int32), np.empty(out, np.int32)
+        self.finds = Finds(touched, kept, np.empty(room.members, np.int32), np.zeros(2, np.int64))
+        one, other, keys = np.zeros(1, np.int64), np.zeros(1, np.int64), np.empty(FEW_ROWS, np.int64)
+        codes, rows = np.zeros((1, width), np.int32), np.empty(room.out, np.int32)
         self._list_start, self._list_codes = np.zeros(width + 1, np.int32), np.zeros(_ROOM, np.int32)
         lists = self._list_start, self._list_codes
-        self.buffers = Buffers(codes, rows, one, other, work, *lists, segment.sequence, keys)
+        canon = _NONE if segment.layout.canon is None else segment.layout.canon
+        self.room = room
+        self.buffers = Buffers(
+            codes, rows, one, other, work, *lists, canon, segment.sequence, keys, _ranks(segment, room.ranked)
+        )
         self.codes = codes[0].data  # takes a code quicker than the array does
         self.places = self._parts.places
         self.table = single_table(self._parts, self._scratch, self.finds, self.buffers)
@@ -89,6 +114,7 @@ class SingleMatcher:
         self._partners = columns.partners
         self._tellers = columns.tellers
         self._counts = columns.counted is not None
+        self._lists = columns.listed.keys()
         nothing = np.zeros(self._width, np.int32)
         nothing[columns.keyed : columns.count] = FALSE
         self._nothing = nothing.data
@@ -96,13 +122,15 @@ class SingleMatcher:
         linked = (name for mine, others in links for name in (mine, *others))
         self._looked_at = {*self._columns, *linked, *self._tellers}
         self._local = threading.local()
+        self._in_order = _NONE
         self._mappings = MappingCodes(schema, columns, Used.of(names_in(columns)))
 
     def desk(self, segment: Segment) -> _Desk:
         """This thread's. `segment` is here and below the one this was made for, perhaps with more dead."""
         found: _Desk | None = getattr(self._local, "desk", None)
         if found is None:
-            found = self._local.desk = _Desk(segment, self._width, self._work)
+            room = _Room(ranked=self._ranked(segment)) if segment.rows <= _SOON_RANKED else _Room()
+            found = self._local.desk = _Desk(segment, self._width, self._work, room)
         if found.places is not segment.layout.places:
             found.look_at(segment.layout.places)
         return found
@@ -121,9 +149,11 @@ class SingleMatcher:
         return desk
 
     def takes(self, event: Event) -> bool:
-        """Whether no attribute that the segment looks at has several values, no column several truths that hold, and
-        nothing is to be counted."""
+        """Whether no attribute that the segment looks at has several values, no column several truths that hold,
+        nothing is to be counted, and no record to be looked at."""
         if self._counts or any(len(values) > 1 and name in self._looked_at for name, values in event.values.items()):
+            return False
+        if event.records and not self._lists.isdisjoint(event.records):
             return False
         told = self._told(event)
         return len({column for column, _ in told}) == len(told)
@@ -169,22 +199,33 @@ class SingleMatcher:
             assert count != STALE, "compiled for other fields: delete __pycache__ under tamis/kernels"
             desk = self._with_room(segment, desk, count)
             count = match_one(desk.table)
-        rows = desk.buffers.out[:count]
-        if count > IN_ORDER:
-            rows = rows[segment.sequence[rows].argsort()]
-        return rows if segment.layout.canon is None else _first_rows(segment, segment.layout.canon[rows])
+        return desk.buffers.out[:count]
 
     def _with_room(self, segment: Segment, desk: _Desk, count: int) -> _Desk:
         """A larger desk with the codes of this one; `count` is what the kernel said of the one that was too small."""
-        members, out = len(desk.finds.members), len(desk.buffers.out)
-        room = 2 * members if count == -1 else members, max(out, 64 - count)
-        larger = self._local.desk = _Desk(segment, self._width, self._work, *room)
+        room = desk.room
+        if count == UNRANKED:
+            room = room._replace(ranked=self._ranked(segment))
+        elif count == -1:
+            room = room._replace(members=2 * room.members)
+        else:
+            room = room._replace(out=max(room.out, 64 - count))
+        larger = self._local.desk = _Desk(segment, self._width, self._work, room)
         larger.take_over(desk)
         return larger
 
+    def _ranked(self, segment: Segment) -> Ints:
+        """The first rows of all subscriptions, in their order."""
+        if not len(self._in_order):
+            rows = segment.index.rows
+            self._in_order = rows[segment.sequence[rows].argsort()]
+        return self._in_order
 
-def _first_rows(segment: Segment, first: Ints) -> Ints:
-    """Each once, if it lives. Those of one subscription stand side by side, as its rows have its number."""
-    if len(first) > 1:
-        first = first[np.append(True, first[1:] != first[:-1])]
-    return first[segment.lives(first)] if segment.dead else first
+
+def _ranks(segment: Segment, ranked: Ints) -> Ranks:
+    """Rank by row, row by rank, and room for marks; nothing, if ranks are not known."""
+    rank = np.zeros(segment.rows if len(ranked) else 0, np.int32)
+    rank[ranked] = np.arange(len(ranked), dtype=np.int32)
+    rank = rank if segment.layout.canon is None or not len(ranked) else rank[segment.layout.canon]
+    words = -(-len(ranked) // 64)
+    return Ranks(rank, ranked, np.zeros(words, np.uint64), np.zeros(-(-words // 64), np.uint64))

@@ -6,6 +6,7 @@ not, numbers out of their range. Where the parser would say more than yes or nev
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from tamis.model.values import string
 from tamis.segments.compile.constants import KINDS, ConstantColumns, ranks
 from tamis.segments.compile.constraints import Bound, Piece, PieceKind, Pieces, same_for_all, take
 from tamis.segments.compile.finite_codes import NOTHING
+from tamis.segments.compile.said import Listed, Said, said_of_counts, said_of_texts
 from tamis.segments.compile.truths import Role, Slot
 
 __all__ = ["Alike"]
@@ -50,23 +52,29 @@ class Alike:
         self.constants = constants
         self.dead = np.zeros(count, np.bool_)
         self.left = np.zeros(count, np.bool_)
+        self._counted = np.zeros(count, np.bool_)
 
-    def read(self, name: str, run: Longs, fixed: list[Predicate]) -> list[Piece]:
-        """The pieces of tests of this attribute that are alike; `fixed` are the predicates that shapes have."""
+    def read(self, name: str, run: Longs, fixed: list[Predicate], counted: Mapping[str, Listed]) -> list[Piece]:
+        """The pieces of tests of this attribute that are alike; `fixed` are the predicates that shapes have, `counted`
+        the members of each `at least`."""
         test = run[0]
         operator, role = int(self.tests.operator[test]), int(self.roles.role[test])
         conjunctions = self.tests.conjunction[run].astype(np.int64)
-        domain = self.schema.domain(name)
-        assert domain is not None, "a plan is made for known attributes only"
         if operator in _PRESENCE:
             return [Piece(Slot(name), _PRESENCE[operator], conjunctions)]
         if operator in (pairing.LINK, pairing.FIXED):
             return self._fixed(fixed[-1 - self.tests.constant[test]], conjunctions)
+        if operator == pairing.COUNT:
+            return self._counts(counted[name], run, conjunctions)
+        domain = self.schema.domain(name)
+        assert domain is not None, "a plan is made for known attributes only"
         if self.roles.partner[test] >= 0:
             return self._pair(name, domain, run)
         chosen, of = self.constants.lists(self.tests.constant[run])
         values = self.constants.column(int(self.tests.kind[test]), chosen)
         members = _Members(conjunctions if of is None else conjunctions[of], values)
+        if operator >= pairing.OTHERS:
+            return self._take(said_of_texts(self.pieces, self.schema, name, operator, members.values), members)
         slot = Slot(name, Role.LACKS if operator == pairing.LACKS else role)
         if isinstance(domain, Finite):
             return self._names(slot, domain, operator, members)
@@ -78,7 +86,7 @@ class Alike:
             return [Piece(slot, KINDS[kind], members.conjunctions, closed, closed)]
         if operator in (pairing.NOT_IN, pairing.LACKS):
             return self._holes(slot, domain, KINDS[kind], members.sorted())
-        if kind == lexing.STRING and operator in _TEXT_TESTS:
+        if operator in (pairing.STARTS, pairing.NOT_STARTS):
             return self._text(slot, operator, members)
         return self._bound(slot, domain, operator, kind, members)
 
@@ -100,6 +108,18 @@ class Alike:
         return [
             same_for_all(slot, kind, interval, conjunctions) for slot, kind, interval in self.pieces.parts((predicate,))
         ]
+
+    def _take(self, said: Said, members: _Members) -> list[Piece]:
+        self._leave(members.conjunctions, said.left)
+        self.dead[members.conjunctions[said.never]] = True
+        return said.pieces(members.conjunctions)
+
+    def _counts(self, listed: Listed, run: Longs, conjunctions: Longs) -> list[Piece]:
+        """Of several `at least` in one conjunction each has a slot of its own, which the parser sees to."""
+        self.left[conjunctions[self._counted[conjunctions]]] = True
+        self._counted[conjunctions] = True
+        said = said_of_counts(self.pieces, self.schema, listed, self.constants, self.tests.constant[run])
+        return self._take(said, _Members(conjunctions, conjunctions))
 
     def _pair(self, name: str, domain: Domain, run: Longs) -> list[Piece]:
         partners = self.roles.partner[run]
@@ -167,13 +187,10 @@ class Alike:
         return found
 
     def _text(self, slot: Slot, operator: int, members: _Members) -> list[Piece]:
-        """How texts begin, and how they end."""
+        """How texts begin."""
         encoded = pc.dictionary_encode(members.values)
         known, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
         conjunctions = members.conjunctions
-        if operator in (pairing.ENDS, pairing.NOT_ENDS):
-            self._leave(conjunctions, np.array([not text for text in known] or [True])[codes])
-            return self._endings(slot.attribute, operator, conjunctions, known, codes)
         past = [prefix_range(text).end for text in known]
         self._leave(conjunctions, np.array([end is None for end in past] or [True])[codes])
         ends = pa.array([end.data if end is not None else "" for end in past], pa.string()).take(encoded.indices)
@@ -183,21 +200,6 @@ class Alike:
             Piece(slot, Kind.STRING, conjunctions, None, Bound(members.values, True)),
             Piece(slot, Kind.STRING, conjunctions, Bound(ends, False), None),
         ]
-
-    def _endings(
-        self, name: str, operator: int, conjunctions: Longs, known: list[str], codes: npt.NDArray[Any]
-    ) -> list[Piece]:
-        slots: dict[Slot, list[int]] = {}
-        truth = np.zeros(len(known), np.int64)
-        for at, text in ((at, text) for at, text in enumerate(known) if text):  # that all end with nothing is no truth
-            slot, truth[at] = self.pieces.truth(Predicate(name, _OPERATOR[operator], string(text)))
-            slots.setdefault(slot, []).append(at)
-        found = []
-        for slot, chosen in slots.items():
-            of = np.ones(len(codes), np.bool_) if len(chosen) == len(known) else np.isin(codes, chosen)
-            bound = Bound(truth[codes[of]], False)
-            found.append(Piece(slot, PieceKind.CODES, conjunctions[of], bound, bound))
-        return found
 
     # -- names of finite domains ----------------------------------------------------------------------------------
 
@@ -253,9 +255,6 @@ class Alike:
         at = np.repeat((np.cumsum(counts) - counts)[of], times) + nth
         conjunctions = np.repeat(members.conjunctions, times)
         return [Piece(slot, PieceKind.CODES, conjunctions, Bound(low[at], False), Bound(high[at], False))]
-
-
-_TEXT_TESTS = (pairing.STARTS, pairing.NOT_STARTS, pairing.ENDS, pairing.NOT_ENDS)
 
 
 class _Members:

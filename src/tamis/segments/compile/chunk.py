@@ -87,7 +87,9 @@ class _Reader:
         staged = [
             piece
             for run in self._runs()
-            for piece in alike.read(names[self.tests.attribute[run[0]]], run, self.planner.predicates)
+            for piece in alike.read(
+                names[self.tests.attribute[run[0]]], run, self.planner.predicates, self.planner.counted
+            )
         ]
         self.odd[self.owners[alike.left]] = True
         left = self.odd[self.owners]

@@ -172,6 +172,12 @@ def code_range(piece: Piece) -> tuple[Codes, Codes]:
     return np.asarray(piece.low.values, np.int32), np.asarray(piece.high.values, np.int32)
 
 
+def _unused(booleans: Dictionary | None) -> int:
+    """A gap between constants that no boolean falls into, for what compares with nothing: files written before
+    there were records have no other code to spare."""
+    return 2 * len(booleans) if booleans is not None and len(booleans) and booleans.listed[-1] else 0
+
+
 class AttributeCodes:
     """All codes of one attribute: a range per kind, or a finite domain's names."""
 
@@ -184,8 +190,11 @@ class AttributeCodes:
         self.base: dict[int, int] = {}
         following = 1
         for kind in Kind:
+            if kind is Kind.RECORD:
+                continue
             self.base[kind] = following
             following += 2 * len(dictionaries[kind]) + 1 if kind in dictionaries else 1
+        self.base[Kind.RECORD] = self.base[Kind.BOOLEAN] + _unused(dictionaries.get(Kind.BOOLEAN))
         self.last = len(names) if names is not None else following - 1
 
     def code(self, value: Value) -> int:

@@ -29,7 +29,7 @@ from tamis.segments.compile.constraints import Piece
 from tamis.segments.compile.reading import Reading
 from tamis.segments.compile.truths import Role, Slot, Teller, TruthColumn, is_keyed
 
-__all__ = ["Coded", "Columns", "Counted", "code_reading", "columns_of"]
+__all__ = ["AskedOfRecords", "Coded", "Columns", "Counted", "code_reading", "columns_of"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -39,6 +39,15 @@ class Counted(NamedTuple):
 
     column: int
     truth: TruthColumn
+    kept: list[object]
+
+
+class AskedOfRecords(NamedTuple):
+    """The columns of `any(list: …)` and `not any(list: …)` over one list, and what is made of them when they are first
+    asked for."""
+
+    attribute: str
+    columns: tuple[tuple[int, TruthColumn], ...]
     kept: list[object]
 
 
@@ -95,6 +104,15 @@ class Columns:
         """The column of `at least`, if there is one."""
         columns = enumerate(self.truths, len(self.attributes))
         return next((Counted(at, one, []) for at, one in columns if one.slot.operator is Operator.AT_LEAST), None)
+
+    @cached_property
+    def listed(self) -> dict[str, AskedOfRecords]:
+        """List → what is asked of its records."""
+        found: dict[str, list[tuple[int, TruthColumn]]] = {}
+        for at, one in enumerate(self.truths, len(self.attributes)):
+            if one.slot.operator in (Operator.ANY, Operator.NOT_ANY):
+                found.setdefault(one.slot.attribute, []).append((at, one))
+        return {name: AskedOfRecords(name, tuple(columns), []) for name, columns in found.items()}
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,29 @@ class ConstantColumns:
         found = pa.StringArray.from_buffers(len(chosen), pa.py_buffer(offsets), pa.py_buffer(out))
         return pc.replace_substring(found, "''", "'") if self.raw.escaped[chosen].any() else found
 
+    def written(self, first: Longs) -> pa.Array:
+        """Lists, or constants alone, as they are written, quotes and commas included."""
+        last = first + self.raw.members[first] - 1
+        start, end = self.raw.start[first], self.raw.start[last] + self.raw.length[last]
+        start = start - self._quoted(first)
+        end = end + self._quoted(last)
+        offsets = np.zeros(len(first) + 1, np.int32)
+        np.cumsum(end - start, out=offsets[1:])
+        out = np.empty(int(offsets[-1]), np.uint8)
+        copy_spans(self.text, start, offsets, out)
+        return pa.StringArray.from_buffers(len(first), pa.py_buffer(offsets), pa.py_buffer(out))
+
+    def _quoted(self, chosen: Longs) -> Mask:
+        before = self.raw.start[chosen] - 1
+        return (self.raw.kind[chosen] >= lexing.STRING) & (self.text[np.maximum(before, 0)] == ord("'"))
+
+    def holes(self, first: Longs, count: int) -> list[Longs]:
+        """The constants, or first ones of lists, of units, which have so many each and begin with these."""
+        found = [first]
+        for _ in range(count - 1):
+            found.append(found[-1] + self.raw.members[found[-1]])
+        return found
+
     @cached_property
     def reals(self) -> npt.NDArray[np.float64]:
         """The numbers with a point or an exponent, as doubles; past all doubles they are infinite."""

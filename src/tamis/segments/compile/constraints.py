@@ -27,7 +27,7 @@ from tamis.model.regions import ALL, Cut, Interval, has_truth, meet_all, point, 
 from tamis.segments.compile.finite_codes import FiniteCodes
 from tamis.segments.compile.truths import FIRST_TRUTH, Role, Slot, TruthColumn, members_of, truth_slot
 
-__all__ = ["Bound", "Piece", "PieceKind", "Pieces", "same_for_all", "take"]
+__all__ = ["Bound", "Piece", "PieceKind", "Pieces", "column_of", "same_for_all", "take"]
 
 
 class PieceKind(IntEnum):
@@ -78,8 +78,8 @@ def same_for_all(slot: Slot, kind: int, interval: Interval, conjunctions: npt.ND
     """One interval for many conjunctions."""
     start, end = interval
     places = np.zeros(len(conjunctions), np.int64)
-    low = None if start is None else Bound(take(_column([start.data], kind), places), start.after)
-    high = None if end is None else Bound(take(_column([end.data], kind), places), not end.after)
+    low = None if start is None else Bound(take(column_of([start.data], kind), places), start.after)
+    high = None if end is None else Bound(take(column_of([end.data], kind), places), not end.after)
     return Piece(slot, kind, conjunctions, low, high)
 
 
@@ -162,8 +162,12 @@ class Pieces:
     def truth(self, predicate: Predicate) -> tuple[Slot, int]:
         """The column of a truth, and its code there."""
         column = truth_slot(predicate)
+        return column, self.member(column, predicate)
+
+    def member(self, column: Slot, predicate: Predicate) -> int:
+        """The code of a truth whose column is known."""
         members = self._truths[column]
-        return column, members.setdefault(predicate, FIRST_TRUTH + len(members))
+        return members.setdefault(predicate, FIRST_TRUTH + len(members))
 
     def truths(self) -> dict[Slot, TruthColumn]:
         """The truth columns that conjunctions ask for."""
@@ -209,8 +213,8 @@ class Pieces:
         while groups:
             yield from _joined(groups.pop(next(iter(groups))))
         for key, (numbers, lows, highs) in self._lists.items():
-            low = None if key.low is None else Bound(_column(lows, key.kind), key.low)
-            high = None if key.high is None else Bound(_column(highs, key.kind), key.high)
+            low = None if key.low is None else Bound(column_of(lows, key.kind), key.low)
+            high = None if key.high is None else Bound(column_of(highs, key.kind), key.high)
             yield Piece(key.slot, key.kind, np.array(numbers, np.int64), low, high)
 
 
@@ -234,7 +238,8 @@ def _concatenated(columns: list[Column]) -> Column:
     return pa.concat_arrays(columns) if isinstance(columns[0], pa.Array) else np.concatenate(columns)
 
 
-def _column(values: list[Any], kind: int) -> Column:
+def column_of(values: list[Any], kind: int) -> Column:
+    """Values of one kind."""
     if kind == Kind.STRING:
         return pa.array(values, pa.string())
     if all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):

@@ -24,7 +24,7 @@ from tamis.segments.compile.coding import Columns
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.compile.tuning import Tuning
 
-__all__ = ["Access", "Homes", "choose_homes", "slots_of"]
+__all__ = ["Access", "Homes", "chances_of", "choose_homes", "slots_of"]
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -89,15 +89,20 @@ def _points(columns: Columns, intervals: Intervals, statistics: Statistics | Non
     count = len(intervals.start) - 1
     shape = (MOST_POINTS, count)
     found = Points(np.full(shape, -1, np.int32), np.zeros(shape, np.int32), np.ones(shape))
-    known = statistics.attributes if statistics is not None else {}
-    tables = [codes.chances(known.get(name)) for name, codes in columns.attributes.items()]
-    rare = columns.lasts[len(tables) : columns.keyed]  # of a truth's many members each is as likely as another
-    tables += [np.full(last + 1, 1.0 / last) for last in rare.tolist()]
+    tables = chances_of(columns, statistics)
     if tables:
         start = np.cumsum([0, *map(len, tables)])
         seen = np.full(len(tables), -1, np.int64)
         find_points(intervals, slots_of(columns), start, np.concatenate(tables), seen, found)
     return found
+
+
+def chances_of(columns: Columns, statistics: Statistics | None) -> list[Reals]:
+    """Of each column that may be part of a key, per code, how likely an event has it."""
+    known = statistics.attributes if statistics is not None else {}
+    tables = [codes.chances(known.get(name)) for name, codes in columns.attributes.items()]
+    rare = columns.lasts[len(tables) : columns.keyed]  # of a truth's many members each is as likely as another
+    return tables + [np.full(last + 1, 1.0 / last) for last in rare.tolist()]
 
 
 class _Groups:

@@ -12,7 +12,7 @@ from tamis.kernels.segments import block_building
 from tamis.kernels.segments.blocks import MEMBERS, WORDS, Blocks
 from tamis.kernels.segments.clusters import Clusters
 from tamis.kernels.segments.conjunctions import Intervals
-from tamis.kernels.segments.finding import Parts
+from tamis.kernels.segments.finding import Parts, nothing_met
 from tamis.kernels.segments.points import MOST_POINTS, file_keys, leave_rest
 from tamis.kernels.segments.rows import Places
 from tamis.language import print_predicate
@@ -59,11 +59,15 @@ class Layout:
     the truth alone does not settle the conjunction."""
     counts: dict[str, int]
     homes: list[Home]
+    met: Longs
+    """What events met so far, for whoever judges the homes; neither this nor the next is kept in files."""
+    known: Statistics | None = None
+    """What was known of events when the homes were chosen."""
 
     @property
     def parts(self) -> Parts:
         """For the kernels."""
-        return Parts(self.blocks, self.block_sizes, self.clusters, self.places)
+        return Parts(self.blocks, self.block_sizes, self.clusters, self.places, self.met)
 
 
 def build_layout(
@@ -84,7 +88,8 @@ def build_layout(
         "accesses": len(homes.accesses),
     }
     linked, lived_in = _linked(coded, conjunction), _describe(coded.columns, homes)
-    return Layout(coded.columns, blocks, sizes, clusters, places, owner, _canon(owner), linked, counts, lived_in)
+    rows, met = (owner, _canon(owner), linked), nothing_met(clusters)
+    return Layout(coded.columns, blocks, sizes, clusters, places, *rows, counts, lived_in, met, statistics)
 
 
 def _describe(columns: Columns, homes: Homes) -> list[Home]:

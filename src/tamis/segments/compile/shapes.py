@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from tamis.kernels.segments.lexing import MARKS
 from tamis.language.grammar import AtLeast, Group, Not, Operand, Syntax, Test, parse_syntax
 from tamis.language.normal import disjuncts, simplify
 from tamis.language.resolve import Resolver
+from tamis.language.tokens import tokenize
 from tamis.model import (
     COMPARISONS,
     OPERATORS,
@@ -37,12 +39,13 @@ from tamis.model import (
     Timestamp,
     Untyped,
 )
-from tamis.model.operators import Needs
+from tamis.model.operators import FOLDED, Needs
+from tamis.segments.compile.said import TEXT_CODES, Listed
 
 __all__ = ["Example", "Hole", "Planner"]
 
 _CODES = {Operator(word): code for code, word in enumerate(pairing.OPERATORS)}
-_CODES |= {Operator.EQ: _CODES[Operator.IN], Operator.NE: _CODES[Operator.NOT_IN]}
+_CODES |= {Operator.EQ: _CODES[Operator.IN], Operator.NE: _CODES[Operator.NOT_IN]} | TEXT_CODES
 _LISTS = frozenset(("numbers", "strings", "timestamps"))
 _MOST_NAMES = 1 << 19
 
@@ -72,6 +75,7 @@ class _Atom(NamedTuple):
     code: int
     hole: int
     predicate: Predicate | None = None
+    listed: Listed | None = None
 
 
 _Plan = list[list[_Atom]]
@@ -96,6 +100,7 @@ class Planner:
         self.schema = schema
         self.names: dict[str, int] = {}
         self.predicates: list[Predicate] = []
+        self.counted: dict[str, Listed] = {}
         self._kept = _kept_for(schema)
         self._plans: dict[int, list[list[tuple[int, int, int]]]] = {}
 
@@ -109,7 +114,7 @@ class Planner:
         if plan is None:
             if len(self._kept) > _MOST_KEPT:
                 self._kept.clear()
-            plan = self._kept[letters] = self._plan(example())
+            plan = self._kept[letters] = self._plan(letters, example())
         self._plans[shape] = [[self._numbered(atom) for atom in way] for way in plan]
 
     def plans(self, shapes: int) -> Plans:
@@ -134,6 +139,8 @@ class Planner:
         return self.names.setdefault(name, len(self.names))
 
     def _numbered(self, atom: _Atom) -> tuple[int, int, int]:
+        if atom.listed is not None:
+            self.counted[atom.attribute] = atom.listed
         if atom.predicate is None:
             return self._name(atom.attribute), atom.code, atom.hole
         self.predicates.append(atom.predicate)
@@ -141,7 +148,7 @@ class Planner:
             self._name(name)
         return self._name(atom.attribute), atom.code, -len(self.predicates)
 
-    def _plan(self, example: Example) -> _Plan:
+    def _plan(self, letters: bytes, example: Example) -> _Plan:
         """Ways of atoms; none where the parser must look at each text."""
         text, marks, columns = example
         kinds = [MARKS[mark - 1] for mark in marks]
@@ -151,7 +158,12 @@ class Planner:
             if len(self.names) > _MOST_NAMES:
                 raise _Left
             tree = parse_syntax(text)
-            if _counts(tree):
+            inner = tree.part if isinstance(tree, Not) else tree
+            if isinstance(inner, AtLeast):
+                disjuncts(tree, Resolver(text, self.schema))  # it keeps its limits, which its shape decides
+                listed = Listed(_members(text, inner, holes), inner is not tree, len(holes))
+                return [[_Atom("\0" + letters.decode("latin-1"), pairing.COUNT, 0, listed=listed)]]
+            if not _is_plain(tree):
                 raise _Left
             found = disjuncts(tree, resolver)
             if resolver.used != set(holes) or len(found) > MOST_CONJUNCTIONS:
@@ -196,35 +208,63 @@ class _HoleResolver(Resolver):
         self.used: set[int] = set()
 
     def predicate(self, test: Test) -> Predicate:
-        if test.folding is not None or test.operator not in _CODES:
-            raise _Left
         hole = self.holes.get(test.operands[0].column) if test.operands else None
         if hole is None:
             return super().predicate(test)
+        operator = test.operator if test.folding is None else FOLDED.get(test.operator)
+        if operator is None or test.operator not in _CODES:
+            raise _Left
         domain = self.domain(test.attribute, test.column)
+        if test.folding is not None:
+            self.check_folding(test, domain, test.folding)
         if test.operator is Operator.IN:
             listed = hole.mark in _LISTS
         else:
             self.check_operator(test, domain)
             listed = hole.mark not in _LISTS
-        if not listed or not _readable(domain, test.operator, hole.mark.removesuffix("s"), test.operands[0]):
+        mark = hole.mark.removesuffix("s")
+        if not listed or not _readable(domain, test.operator, mark, test.operands[0]):
+            raise _Left
+        if test.folding is not None and mark not in ("string", "word"):
             raise _Left
         self.used.add(hole.column)
         operand: Any = hole
-        return Predicate(test.attribute, test.operator, operand)
+        return Predicate(test.attribute, operator, operand)
 
 
-def _counts(tree: Syntax) -> bool:
-    """Whether it has an `at least`, whose members are in a normal form of their own."""
+def _is_plain(tree: Syntax) -> bool:
+    """Whether it is made of tests alone: the members of an `at least` are in a normal form of their own."""
     match tree:
-        case AtLeast():
-            return True
         case Not():
-            return _counts(tree.part)
+            return _is_plain(tree.part)
         case Group():
-            return any(map(_counts, tree.parts))
-        case Test():
-            return False
+            return all(map(_is_plain, tree.parts))
+    return isinstance(tree, Test)
+
+
+def _members(text: str, tree: AtLeast, holes: dict[int, Hole]) -> tuple[tuple[str | int, ...], ...]:
+    """The members of an `at least` as they are written, with the numbers of holes where constants stand."""
+    numbers = {column: hole.number for column, hole in holes.items()}
+    tokens = tokenize(text)
+    opening = 1 + next(at for at, token in enumerate(tokens) if token.text.lower() == "of")
+    found: list[list[str | int]] = [[]]
+    depth, skipping = 0, False
+    for token, following in pairwise(tokens[opening:]):
+        if token.kind == "mark":
+            depth += (token.text == "(") - (token.text == ")")
+            skipping = skipping and token.text != ")"
+        if depth == 0:
+            break
+        if depth == 1 and token.text in "(," and token.kind == "mark":
+            found += [[]] if token.text == "," else []
+        elif token.column in numbers:
+            found[-1] += [numbers[token.column], " "]
+            skipping = holes[token.column].mark in _LISTS
+        elif not skipping:
+            found[-1].append(text[token.column - 1 : following.column - 1].rstrip() + " ")
+    if len(found) != len(tree.parts) or sum(isinstance(part, int) for one in found for part in one) != len(holes) - 1:
+        raise _Left
+    return tuple(map(tuple, found))
 
 
 def _readable(domain: Domain, operator: Operator, mark: str, operand: Operand) -> bool:

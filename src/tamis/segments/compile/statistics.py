@@ -13,9 +13,9 @@ from typing import Any
 from tamis.model import Event, Kind, Value
 from tamis.model.values import exact
 
-__all__ = ["AttributeStatistics", "Statistics", "observe"]
+__all__ = ["MOST_FREQUENT", "AttributeStatistics", "Statistics", "distance", "observe"]
 
-_KEPT = 1000
+MOST_FREQUENT = 1000
 """Most frequent values kept per attribute."""
 
 
@@ -97,8 +97,26 @@ def observe(events: Iterable[Event]) -> Statistics:
         count,
         {
             name: AttributeStatistics(
-                present[name] / count, len(values), {v: times / count for v, times in values.most_common(_KEPT)}
+                present[name] / count, len(values), {v: times / count for v, times in values.most_common(MOST_FREQUENT)}
             )
             for name, values in seen.items()
         },
     )
+
+
+def distance(one: Statistics | None, other: Statistics | None) -> float:
+    """How far apart two are, from 0 to 1: of the attribute where they differ most, the share of events that would have
+    to have another value. 1 where nothing is known on one side."""
+    if one is None or other is None:
+        return 0.0 if one is other else 1.0
+    names = one.attributes.keys() | other.attributes.keys()
+    return max((_apart(one.attributes.get(name), other.attributes.get(name)) for name in names), default=0.0)
+
+
+def _apart(one: AttributeStatistics | None, other: AttributeStatistics | None) -> float:
+    known = [found for found in (one, other) if found is not None]
+    if len(known) < 2:
+        return max(found.present for found in known)
+    values = {value for found in known for value in found.frequent}
+    shares = [[found.frequent.get(value, 0.0) for found in known] for value in values]
+    return min(sum(abs(before - after) for before, after in shares) / 2, 1.0)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.matchers.parts.text_tests import TextIndex, as_test
-from tamis.model import COMPARISONS, OPERATORS, Kind, Operator, Predicate, Reference, Threshold, Value
+from tamis.model import COMPARISONS, OPERATORS, Among, Kind, Operator, Predicate, Reference, Threshold, Value
 
 __all__ = ["FALSE", "FIRST_TRUTH", "Codes", "Role", "Slot", "Teller", "TruthColumn", "is_keyed", "members_of"]
 __all__ += ["truth_slot"]
@@ -46,7 +46,7 @@ class Slot(NamedTuple):
     attribute: str
     role: int = Role.BOUND
     operator: Operator | None = None
-    operand: Value | Reference | Threshold | tuple[Value, ...] | None = None
+    operand: Value | Reference | Threshold | Among | tuple[Value, ...] | None = None
     nth: int = 0
     """Of several members of one truth column that a conjunction asks for, each has a slot of its own."""
 

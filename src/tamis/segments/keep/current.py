@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from tamis.errors import SchemaError, SegmentError
+from tamis.errors import OptionError, SchemaError, SegmentError
 from tamis.language.door import LANGUAGE_VERSION
 from tamis.model import Schema
 from tamis.segments.compile.statistics import Statistics
 from tamis.segments.keep.log import Generation
-from tamis.store.atomic import PRIVATE, read_file, why, write_atomically
+from tamis.store.atomic import PRIVATE, checked_mode, from_the_system, read_file, why, write_atomically
 
 __all__ = ["NAME", "Current", "Listed", "listed_number", "read_current", "write_current"]
 
@@ -39,6 +39,8 @@ class Current:
     segments: list[Listed]
     statistics: Statistics | None = None
     mode: int = PRIVATE
+    mark: int | None = None
+    """A position in a log that is kept elsewhere: all up to it is here, and this folder's own log stays empty."""
 
     @property
     def number(self) -> int:
@@ -68,9 +70,12 @@ def read_current(folder: Path) -> Current:
             Schema.loads(found["schema"]),
             [Listed(*one) for one in found["segments"]],
             Statistics.from_json(known) if known is not None else None,
-            int(found["mode"]),
+            _mode(found["mode"]),
+            _long(found["mark"]) if "mark" in found else None,
         )
     except OSError as error:
+        if not from_the_system(error):
+            raise
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {why(error)}", str(path)) from None
     except (ArithmeticError, AttributeError, KeyError, RecursionError, SchemaError, TypeError, ValueError) as error:
         raise SegmentError(f"expected a saved engine, found one that cannot be read: {error}", str(path)) from None
@@ -81,6 +86,17 @@ def _long(found: Any) -> int:
     if not 0 <= int(found) < 1 << 63:
         raise ValueError("a number is too large, or below zero")
     return int(found)
+
+
+def _mode(found: Any) -> int:
+    """As a user may give it."""
+    try:
+        mode = checked_mode(found)
+    except OptionError as error:
+        raise ValueError(str(error)) from None
+    if mode is None:
+        raise ValueError("expected a folder's mode, found none")
+    return mode
 
 
 def _of_another(found: object, path: Path) -> SegmentError:
@@ -102,6 +118,7 @@ def write_current(folder: Path, current: Current) -> None:
         "schema": current.schema.dumps(),
         "segments": current.segments,
     }
+    found |= {"mark": current.mark} if current.mark is not None else {}
     found |= {"statistics": current.statistics.to_json()} if current.statistics is not None else {}
     text = json.dumps(found | {"sum": _sum_of(found)}, ensure_ascii=False)
     write_atomically(folder / NAME, [text.encode()], current.mode)

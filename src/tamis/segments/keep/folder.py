@@ -91,13 +91,15 @@ class Folder:
 
     def __init__(
         self, path: Path, schema: Schema | None = None, *, create: bool = False, replace: bool = False,
-        read_only: bool = False, mode: int | None = None,
+        read_only: bool = False, mode: int | None = None, marked: bool = False,
     ) -> None:  # fmt: skip
         """Open what is there, or make it. `replace` disregards what is there, which stays until the next checkpoint.
 
         A folder that we may not write to is opened as with `read_only`. `mode` is that of the folder; of its files it
-        is the same without the right to enter. It is kept; without it a new folder is its owner's alone.
+        is the same without the right to enter. It is kept; without it a new folder is its owner's alone. A `marked`
+        one logs nothing: its checkpoints are of a log that is kept elsewhere, each at a mark of that.
         """
+        self.marked = marked
         self.path = path
         self.read_only = read_only
         self.recovered: Dropped | None = None
@@ -167,9 +169,10 @@ class Folder:
                 with suppress(SegmentError):
                     self._mode = read_current(self.path).mode
             if not replace:
-                self.checkpoint(())
+                self.checkpoint((), None, 0 if self.marked else None)
             return
         current = read_current(self.path)
+        self._check_marked(current)
         self.schema, self._mode = current.schema, current.mode
         if schema is not None and schema != self.schema:
             raise SegmentError("the engine was made with another schema", str(self.path))
@@ -180,6 +183,14 @@ class Folder:
             self._mode = mode
             write_current(self.path, with_other(current, mode=mode))
             self._share()
+
+    def _check_marked(self, current: Current) -> None:
+        if self.marked and current.mark is None:
+            reason = "expected a checkpoint with a mark, found an engine with a log of its own"
+            raise SegmentError(reason, str(self.path))
+        if current.mark is not None and not self.marked and not self.read_only:
+            reason = f"this is a checkpoint, at {current.mark}, of a log that is kept elsewhere"
+            raise SegmentError(f"{reason}; it opens with marked=True, or with read_only=True", str(self.path))
 
     def _share(self) -> None:
         """Give everything the folder's mode; what is made later has it from the start."""
@@ -198,6 +209,10 @@ class Folder:
     def number(self) -> int:
         """How many lists there were; it grows when a checkpoint took place."""
         return self._current.number if self._current is not None else self._number
+
+    @property
+    def mark(self) -> int | None:
+        return self._current.mark if self._current is not None else None
 
     @property
     def statistics(self) -> Statistics | None:
@@ -252,7 +267,9 @@ class Folder:
                 if self._mode != PRIVATE:
                     self._share()
 
-    def checkpoint(self, segments: Sequence[Segment], statistics: Statistics | None = None) -> None:
+    def checkpoint(
+        self, segments: Sequence[Segment], statistics: Statistics | None = None, mark: int | None = None
+    ) -> None:
         """Make these segments the truth and start an empty log. A segment on disk already is not written again."""
         self.check_process()
         first = self._current is None
@@ -262,7 +279,7 @@ class Folder:
             Listed(name, sums_of(self.path / name), segment.buried().tolist())
             for name, segment in zip(names, segments, strict=True)
         ]
-        current = Current(new_generation(self.number + 1), self.schema, listed, statistics, self._mode)
+        current = Current(new_generation(self.number + 1), self.schema, listed, statistics, self._mode, mark)
         log = self._new_log(current)
         try:
             write_current(self.path, current)

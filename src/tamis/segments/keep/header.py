@@ -17,7 +17,7 @@ from tamis.segments.keep.structure import Broken
 __all__ = ["arrays_of", "check_attributes", "check_header"]
 
 _COUNTS = {"conjunctions", "in_blocks", "in_clusters", "in_lists", "blocks", "accesses"}
-_KINDS = {str(int(kind)) for kind in Kind}
+_KINDS = {str(int(kind)) for kind in Kind if kind is not Kind.RECORD}
 _TYPES = {
     np.dtype(of).str: np.dtype(of) for of in (np.bool_, np.uint8, np.uint16, np.int32, np.int64, np.uint64, float)
 }

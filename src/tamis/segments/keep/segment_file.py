@@ -4,7 +4,7 @@
     8 bytes   length of the header in bytes
     8 bytes   xxh3 of the header
     8 bytes   xxh3 of everything after the header
-    header    JSON: the arrays (name, type, shape, place), dictionaries, ids, the schema's fingerprint
+    header    JSON: the arrays (name, type, shape, place), dictionaries, ids, what it uses of the schema
     arrays    each at a multiple of 64 bytes
 
 Opening reads the header, sums the rest once, about ten gigabytes a second, and looks at every offset, length and code
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ from tamis.batches.letters import letters_of
 from tamis.errors import LanguageError, LimitError, SegmentError
 from tamis.kernels.segments.blocks import Blocks
 from tamis.kernels.segments.clusters import Clusters
+from tamis.kernels.segments.finding import nothing_met
 from tamis.kernels.segments.rows import Places
 from tamis.language import parse, print_predicate
 from tamis.model import Finite, Kind, Schema
 from tamis.model.regions import has_truth
+from tamis.model.schema_toml import domain_table
 from tamis.model.values import show_raw
 from tamis.segments.compile.codes import AttributeCodes, Dictionary
 from tamis.segments.compile.coding import Columns
@@ -41,7 +44,8 @@ from tamis.segments.ids import IdColumn, IdIndex
 from tamis.segments.keep.header import arrays_of, check_attributes, check_header
 from tamis.segments.keep.structure import Broken, check_arrays, exact_numbers, expected, strings_at
 from tamis.segments.segment import Segment
-from tamis.store.atomic import refuse_link, why, write_atomically
+from tamis.segments.used import names_in
+from tamis.store.atomic import from_the_system, refuse_link, why, write_atomically
 from tamis.store.verify import checked_verify
 
 __all__ = ["fingerprint", "open_listed", "open_segment", "save_segment", "sums_of"]
@@ -57,9 +61,28 @@ Array = npt.NDArray[Any]
 Content = npt.NDArray[np.uint8]
 
 
-def fingerprint(schema: Schema) -> str:
-    """What a segment must agree on with the schema it is opened under."""
-    return xxhash.xxh3_128_hexdigest(schema.dumps().encode())
+def fingerprint(schema: Schema, names: Iterable[str]) -> str:
+    """What a segment that looks at these attributes must agree on with the schema it is opened under: their names, and
+    their domains as they are there. A schema that was extended elsewhere agrees as well."""
+    listed = sorted(names)
+    found = {name: None if (domain := schema.domain(name)) is None else domain_table(domain) for name in listed}
+    text = json.dumps([schema.open, found], ensure_ascii=False)
+    return f"{xxhash.xxh3_128_hexdigest(text.encode())} {json.dumps(listed, ensure_ascii=False)}"
+
+
+def _check_schema(found: str, schema: Schema, path: str) -> None:
+    try:
+        names = json.loads(found.partition(" ")[2] or "null")
+    except (ValueError, RecursionError):
+        raise Broken("the attributes that it looks at are not listed") from None
+    if names is None:  # an older one names no attributes: its schema must be the same as a whole
+        same = found == xxhash.xxh3_128_hexdigest(schema.dumps().encode())
+    else:
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise Broken("the attributes that it looks at are not listed")
+        same = found == fingerprint(schema, names)
+    if not same:
+        raise SegmentError("the segment was compiled under another schema", path)
 
 
 # -- writing ------------------------------------------------------------------------------------------------------
@@ -80,7 +103,7 @@ def save_segment(segment: Segment, path: Path, schema: Schema) -> None:
     _add_strings(arrays, "texts", segment.texts)
     _add_column(arrays, "ids", segment.ids.array)
     header = {
-        "schema": fingerprint(schema),
+        "schema": fingerprint(schema, names_in(layout.columns)),
         "rows": segment.rows,
         "dead": segment.dead,
         "never": segment.never,
@@ -159,11 +182,12 @@ def open_segment(path: Path, schema: Schema, *, verify: str = "full") -> Segment
     try:
         content = np.memmap(path, np.uint8, "c")  # private pages: kernels see ordinary arrays, the file stays as it is
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and not from_the_system(error):
+            raise
         raise SegmentError(f"expected a segment: {why(error)}", str(path)) from None
     try:
         header, body = _read_header(content, str(path), summed=verify == "full")
-        if header["schema"] != fingerprint(schema):
-            raise SegmentError("the segment was compiled under another schema", str(path))
+        _check_schema(header["schema"], schema, str(path))
         check_attributes(header, schema)
         arrays = arrays_of(header, body, _ALIGN)
         if arrays.keys() != expected(header, arrays):
@@ -192,6 +216,8 @@ def sums_of(path: Path) -> str:
         with path.open("rb") as file:
             prefix = file.read(_PREFIX_BYTES)
     except OSError as error:
+        if not from_the_system(error):
+            raise
         raise SegmentError(f"expected a segment: {why(error)}", str(path)) from None
     if prefix.startswith(_MAGIC) and prefix[7:8] != bytes([_VERSION]):
         raise _of_another(prefix[7], str(path))
@@ -245,17 +271,19 @@ def _build(header: dict[str, Any], arrays: dict[str, Array], schema: Schema) -> 
         arrays["slot_column"],
         arrays["slot_mode"],
     )
+    clusters = Clusters(**{name: arrays[f"clusters.{name}"] for name in Clusters._fields})
     layout = Layout(
         columns,
         Blocks(**{name: arrays[f"blocks.{name}"] for name in Blocks._fields}),
         arrays["block_sizes"],
-        Clusters(**{name: arrays[f"clusters.{name}"] for name in Clusters._fields}),
+        clusters,
         places,
         np.empty(0, np.int64),
         arrays.get("canon"),
         arrays["linked"],
         header["counts"],
         [Home(where, tuple(names), count, why) for where, names, count, why in header["homes"]],
+        nothing_met(clusters),
     )
     ids = IdColumn(pa.array(arrays["ids"]) if "ids" in arrays else strings_at(arrays, "ids"), header["marked"])
     index = IdIndex(ids, arrays["hashes"], arrays["hash_rows"])

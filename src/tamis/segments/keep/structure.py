@@ -430,7 +430,7 @@ def _check_ids(facts: Facts) -> npt.NDArray[np.uint8]:
             raise Broken("the ids are not one for each row")
         return np.empty(0, np.uint8)
     _check_strings(arrays, "ids", facts.rows)
-    if marked and not pc.all(pc.match_substring_regex(strings_at(arrays, "ids"), _MARKED)).as_py():
+    if marked and not pc.all(pc.match_substring_regex(strings_at(arrays, "ids"), _MARKED), min_count=0).as_py():
         raise Broken("an id is neither a string nor a whole number")
     return arrays["ids.valid"]
 
