@@ -8,6 +8,7 @@ import logging
 import os
 import sqlite3
 from pathlib import Path
+from queue import SimpleQueue
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -242,15 +243,15 @@ def test_stopping_waits_for_the_batch_at_work_and_a_restart_goes_on(
 ) -> None:
     """The stream is told to stop in the midst of its first batch."""
     events = ts.event_files(spark, incoming, SCHEMA, max_files=1)
-    folder, running = tmp_path / "matches", []
+    folder, running = tmp_path / "matches", SimpleQueue()  # type: Path, SimpleQueue[ts.Stream]
 
     class Stopping(ts.Files):
         def commit(self, folder, staged, key):  # type: ignore[no-untyped-def]
-            running[0]._work.stopping.set()
+            running.get()._work.stopping.set()  # the first batch may be here before `ts.stream` has returned
             super().commit(folder, staged, key)
 
     stream = ts.stream(events, index, tmp_path / "checkpoint", ts.Outputs(Stopping(str(folder))))
-    running.append(stream)
+    running.put(stream)
     while not stream.reports:
         stream.wait(0.05)
     stream.stop()

@@ -102,7 +102,10 @@ class Stream(Generic[_R]):
             if self._work.stopping.is_set():
                 raise _Ended
             self._thread = threading.get_ident()
-            self._reports.append(self._work.do(frame, number))
+            try:
+                self._reports.append(self._work.do(frame, number))
+            finally:
+                self._thread = None  # numbers of threads are given again
 
     @property
     def reports(self) -> Sequence[_R]:
